@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { count } from '../domain/text/count.js'
 import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
+import { shellWord } from '../lib/shell-word.js'
 import { CommandExit, EXIT } from './errors.js'
 import type { NarrowTable } from './layout.js'
 import { pagerOf, startPager, type Pager } from './pager.js'
@@ -181,6 +182,5 @@ export function brief(text: string, characters: number): string {
   return `${flat.slice(0, characters - 1).replace(/[\ud800-\udbff]$/u, '')}…`
 }
 
-/** Quotes a word for a shell, so that a suggested command can be copied. */
-export const typed = (word: string): string =>
-  /^[\w./:@%+=-]+$/u.test(word) && !word.startsWith('-') ? word : `'${printable(word).replaceAll("'", `'\\''`)}'`
+/** A printable word of a suggested command. */
+export const typed = (word: string): string => shellWord(printable(word))

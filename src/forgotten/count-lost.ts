@@ -3,10 +3,10 @@ import type { LostCounts } from '../ports/lost-counts.js'
 import type { Log } from '../recording/load-conversation.js'
 import { forgottenIn } from './compaction-reports.js'
 import type { ForgottenReport } from './forgotten.js'
+import { verdictsOf } from './totals.js'
 
 /** The items that one compaction lost. */
-export const lostIn = ({ counts }: Pick<ForgottenReport, 'counts'>): number =>
-  Object.values(counts).reduce((sum, { gone }) => sum + gone, 0)
+export const lostIn = ({ counts }: Pick<ForgottenReport, 'counts'>): number => verdictsOf(counts).gone
 
 export interface CountLostDependencies {
   readonly log: Log

@@ -108,6 +108,10 @@ function neededAgain(items: readonly JudgedItem[], after: readonly ReportMessage
   return new Set(named.filter((item) => names.find(wantedOf(item))?.nearness === 'whole'))
 }
 
+/** Whether the context has so few words of an item, in one place, that it does not say the same in other words. */
+export const isProbablyLost = ({ verdict, overlap = 0 }: Pick<JudgedItem, 'verdict' | 'overlap'>): boolean =>
+  verdict === 'gone' || (verdict === 'unknown' && overlap <= PROBABLY_LOST)
+
 function mayBeLost({ kind, verdict, why, overlap = 0 }: JudgedItem): boolean {
   if (verdict === 'gone' || verdict === 'blurred') return true
   if (verdict !== 'unknown') return false
@@ -123,11 +127,11 @@ const compareRevisions = (a: JudgedItem, b: JudgedItem): number =>
  * Sentences that are lost come first, then those that probably are, then those that may be or are partial, then names.
  * An error that a later call resolved comes last: the work is done.
  */
-function tierOf({ kind, verdict, resolvedBy, overlap = 0 }: JudgedItem): number {
-  if (resolvedBy !== undefined) return 4
-  if (NAMES.has(kind)) return 3
-  if (verdict === 'gone') return 0
-  return verdict === 'unknown' && overlap <= PROBABLY_LOST ? 1 : 2
+function tierOf(item: JudgedItem): number {
+  if (item.resolvedBy !== undefined) return 4
+  if (NAMES.has(item.kind)) return 3
+  if (item.verdict === 'gone') return 0
+  return isProbablyLost(item) ? 1 : 2
 }
 
 /** Names that were needed again come first, then those that the user wrote. */

@@ -46,6 +46,10 @@ const addVerdicts = (all: readonly VerdictCounts[]): VerdictCounts => {
   return { kept: sum('kept'), blurred: sum('blurred'), gone: sum('gone'), unknown: sum('unknown') }
 }
 
+/** The verdicts of all kinds together. Every count of what compactions lost is computed here. */
+export const verdictsOf = (counts: Readonly<Record<ItemKind, VerdictCounts>>): VerdictCounts =>
+  addVerdicts(Object.values(counts))
+
 const NOTHING: Repeated = { messages: 0, calls: 0, tokens: 0, milliseconds: 0, unknown: 0 }
 const addRepeated = (all: readonly Repeated[]): Repeated =>
   all.reduce(
@@ -63,16 +67,18 @@ function usesOf(reports: readonly ForgottenReport[]): Partial<Record<RepeatedPai
 }
 
 function totalOf(reports: readonly ForgottenReport[]): ForgottenTotal {
-  const byKind = ITEM_KINDS.map((kind) => [kind, addVerdicts(reports.map(({ counts }) => counts[kind]))] as const)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- there is an entry for each kind
+  const counts = Object.fromEntries(
+    ITEM_KINDS.map((kind) => [kind, addVerdicts(reports.map((report) => report.counts[kind]))]),
+  ) as Record<ItemKind, VerdictCounts>
   return {
     compactions: reports.length,
     left: {
       messages: sumOf(reports.map(({ left }) => left.messages)),
       tokens: sumOf(reports.map(({ left }) => left.tokens)),
     },
-    verdicts: addVerdicts(byKind.map(([, counts]) => counts)),
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- there is an entry for each kind
-    counts: Object.fromEntries(byKind) as Record<ItemKind, VerdictCounts>,
+    verdicts: verdictsOf(counts),
+    counts,
     behind: addRepeated(reports.map(({ behind }) => behind)),
     compared: {
       messages: sumOf(reports.map(({ compared }) => compared.messages)),

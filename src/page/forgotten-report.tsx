@@ -3,11 +3,13 @@ import type { Ledger } from '../library/ledger.js'
 import { titlesOf } from '../library/titles.js'
 import { documentOf } from './document.js'
 import { forgottenFound, type ForgottenFound } from './reading/forgotten.js'
+import { createHistories } from './reading/history.js'
+import { turnsOf } from './reading/turns.js'
 import { ForgottenView } from './views/forgotten.js'
 import { count, cut, Name, Time } from './views/text.js'
 
 export interface ForgottenReportOptions {
-  readonly ledger: Pick<Ledger, 'forgotten' | 'list'>
+  readonly ledger: Pick<Ledger, 'forgotten' | 'list' | 'log'>
   /** Default: all conversations. */
   readonly conversationId: string | undefined
   /** Only the cycle with this number. */
@@ -28,6 +30,10 @@ export async function forgottenReportOf({
     ledger,
     conversationId === undefined ? found.rows.map((row) => row.conversationId) : [conversationId],
   )
+  const turnOf = await turnsOf(
+    createHistories(ledger),
+    found.whole.map((each) => each.conversationId),
+  )
   const title = conversationId === undefined ? 'all conversations' : (titles.get(conversationId) ?? conversationId)
   const text = await documentOf(
     `What compactions forgot: ${cut(title, 80)}`,
@@ -44,7 +50,11 @@ export async function forgottenReportOf({
         {cycle === undefined ? null : <>Only cycle {count(cycle)}. </>}
         Written <Time at={now.toISOString()} /> UTC.
       </p>
-      <ForgottenView found={found} names={conversationId === undefined ? titles : undefined} linked={false} />
+      <ForgottenView
+        found={found}
+        names={conversationId === undefined ? titles : undefined}
+        places={{ linked: false, turnOf }}
+      />
     </>,
   )
   return { found, text }

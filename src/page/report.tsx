@@ -11,6 +11,7 @@ import { summaryOf } from './reading/conversation-summary.js'
 import { forgottenFound, type ForgottenFound } from './reading/forgotten.js'
 import { createHistories } from './reading/history.js'
 import { createSteps, type Step } from './reading/step.js'
+import { turnsOf } from './reading/turns.js'
 import { Messages, type ContextFocus } from './views/chat.js'
 import { MarkTable } from './views/cycles.js'
 import { ForgottenCycleView } from './views/forgotten-cycle.js'
@@ -18,8 +19,9 @@ import { Headlines } from './views/forgotten-headlines.js'
 import { TotalTable } from './views/forgotten.js'
 import { Graph } from './views/graph.js'
 import { ConversationFacts } from './views/layout.js'
-import { Lines } from './views/lines.js'
 import { Plot } from './views/plot.js'
+import type { Places } from './views/places.js'
+import { Prose } from './views/prose.js'
 import { ContextFigures } from './views/rail.js'
 import { count, cut, many, Name, visible, Time } from './views/text.js'
 import type { Words } from './words.js'
@@ -80,13 +82,21 @@ async function cyclesOf(ledger: ReportOptions['ledger'], conversationId: string)
   return cycles
 }
 
-function CyclePart({ cycle, found }: { cycle: Cycle; found: ForgottenCycle | undefined }): Child {
+function CyclePart({
+  cycle,
+  found,
+  places,
+}: {
+  cycle: Cycle
+  found: ForgottenCycle | undefined
+  places: Places
+}): Child {
   return (
     <details class="fold">
       <summary>
         Compaction {count(cycle.cycle)}: {cycle.description}{' '}
         <span class="facts">
-          revision {count(cycle.revision)}, <Time at={cycle.recordedAt} />
+          <Time at={cycle.recordedAt} />
         </span>
       </summary>
       {cycle.summaries.map(({ batchId, messages, text }) => (
@@ -95,7 +105,7 @@ function CyclePart({ cycle, found }: { cycle: Cycle; found: ForgottenCycle | und
             <b class="role">Summary</b>
             <span class="facts">of {many(messages, 'message')}</span>
           </header>
-          <Lines lines={cut(text, MAX_SUMMARY_CHARACTERS).split('\n')} most={400} isMarkdown />
+          <Prose text={text} more={undefined} most={MAX_SUMMARY_CHARACTERS} />
         </article>
       ))}
       {found === undefined ? (
@@ -103,10 +113,7 @@ function CyclePart({ cycle, found }: { cycle: Cycle; found: ForgottenCycle | und
           The totals include this compaction; <code>context-ledger forgotten</code> lists each item.
         </p>
       ) : (
-        <>
-          <Headlines cycles={[found]} names={undefined} linked={false} />
-          <ForgottenCycleView found={found} linked={false} />
-        </>
+        <ForgottenCycleView found={found} places={places} />
       )}
     </details>
   )
@@ -183,14 +190,14 @@ function Head({
 }
 
 /** The losses: as sentences, then by compaction. */
-function Losses({ cycles, found }: { cycles: readonly Cycle[]; found: ForgottenFound }): Child {
+function Losses({ cycles, found, places }: { cycles: readonly Cycle[]; found: ForgottenFound; places: Places }): Child {
   const { whole, totals } = found
   if (cycles.length === 0) return <p class="empty">Nothing has been compacted, so nothing was forgotten.</p>
   return (
     <>
-      <Headlines cycles={whole} names={undefined} linked={false} />
+      <Headlines cycles={whole} verdicts={totals.all.verdicts} names={undefined} places={places} />
       {cycles.map((cycle) => (
-        <CyclePart cycle={cycle} found={whole.find(({ revision }) => revision === cycle.revision)} />
+        <CyclePart cycle={cycle} found={whole.find(({ revision }) => revision === cycle.revision)} places={places} />
       ))}
       <details class="fold">
         <summary>All figures</summary>
@@ -209,6 +216,7 @@ export async function reportOf({ ledger, conversationId, words, now }: ReportOpt
   const verification = await orMessage(ledger.admin.verify(conversationId))
   const cycles = await cyclesOf(ledger, conversationId)
   const found = await forgottenFound(ledger, conversationId)
+  const places = { linked: false, turnOf: await turnsOf(histories, [conversationId]) }
   const losses = new Map(found.rows.map(({ revision, verdicts }) => [revision, verdicts.gone]))
   const summary = await summaryOf(ledger, conversationId)
   const batches = typeof explanation !== 'string' && explanation.kind === 'view' ? explanation.batches : []
@@ -220,7 +228,7 @@ export async function reportOf({ ledger, conversationId, words, now }: ReportOpt
         <Plot course={course} losses={losses} />
       </section>
       <h2>What the agent no longer knew</h2>
-      <Losses cycles={cycles} found={found} />
+      <Losses cycles={cycles} found={found} places={places} />
       <h2>What the model gets now</h2>
       <ContextPart step={step} words={words} />
       <h2>{many(course.marks.length, 'compaction or other mark', 'compactions and other marks')}</h2>
@@ -229,7 +237,7 @@ export async function reportOf({ ledger, conversationId, words, now }: ReportOpt
       {typeof explanation === 'string' ? (
         <p class="note warn">{visible(explanation)}</p>
       ) : (
-        <Graph c={conversationId} batches={batches} linked={false} />
+        <Graph c={conversationId} batches={batches} places={places} />
       )}
       <h2>Verification</h2>
       <Verdict verification={verification} />

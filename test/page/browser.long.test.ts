@@ -445,7 +445,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     expect(await page.locator('#step .msg').first().isVisible()).toBe(true)
     // Collapsed parts are printed too.
     await page.goto(at('/difference', { c: 'talk', cycle: '2' }))
-    expect(await page.locator('details.fate.kept li').first().isVisible()).toBe(true)
+    expect(await page.locator('.fate.unknown li, .fate.kept details li').first().isVisible()).toBe(true)
     await page.goto(at('/conversation', { c: 'ten thousand', part: '0' }), { waitUntil: 'networkidle' })
     const [height, says] = await page.evaluate<[number, string]>(`(() => {
       const part = document.querySelector('.part[data-lines]')

@@ -236,13 +236,17 @@ describe('each view, by its address', () => {
   it('the cycles, and what one of them took out and put in', async () => {
     expect(await body(of('/cycles', { c: 'talk' }))).toContain('compaction 1 (')
     const text = await body(of('/difference', { c: 'talk', cycle: '2' }))
-    expect(text).toContain('aria-label="Removed"')
-    expect(text).toContain('Kept, partial or lost')
-    expect(text).toContain('<h3>Cost</h3>')
-    // First what the agent got, then what it lost, then the removed messages, folded.
-    const order = ['aria-label="Added"', 'What the agent no longer knew', 'class="removed '].map((each) =>
-      text.indexOf(each),
-    )
+    // When, how much, then what the agent got, what it lost and kept, the cost, and the removed messages, folded.
+    const order = [
+      /<h2>Compaction 2<\/h2>/u,
+      /<time [^>]*>[\d :-]+<\/time>: <b>\d+ messages<\/b> removed, <b>[\d,]+<\/b> → <b>[\d,]+ tokens/u,
+      /aria-label="Added"/u,
+      /<h4>lost \(\d+\)/u,
+      /<h4>kept \(\d+\)/u,
+      /<h3>Cost<\/h3>/u,
+      /aria-label="Removed"/u,
+      /<details class="removed /u,
+    ].map((each) => text.search(each))
     expect(order[0]).toBeGreaterThan(0)
     expect(order).toEqual(order.toSorted((a, b) => a - b))
     expect(text).not.toContain('<details class="removed user" open')
@@ -258,8 +262,18 @@ describe('each view, by its address', () => {
     const { totals } = await ledger.forgotten('talk')
     const text = await body(of('/forgotten', { c: 'talk' }))
     expect(text).toContain(`<b>${String(totals.all.compactions)}</b> compactions`)
-    expect(text).toContain(`<b>${String(totals.all.verdicts.gone)}</b> items lost`)
-    expect(text.includes('may be lost')).toBe(totals.all.verdicts.unknown > 0)
+    const { gone, unknown } = totals.all.verdicts
+    expect(text).toContain(`<b>${String(gone)}</b> items lost`)
+    expect(text.includes('may be lost')).toBe(unknown > 0)
+    // The section has the same number, and it is that of its sentences and folded lines together.
+    const section = /<section aria-label="Lost">([^]*?)<\/section>/u.exec(text)?.[1] ?? ''
+    expect(section).toContain(`<h3>Lost: ${String(gone)} items</h3>`)
+    expect(section.match(/class="headline gone"|<li><span class="kind">/gu)).toHaveLength(gone)
+    // The list has it too, and names places by turn.
+    const { conversations } = await ledger.list({ countLost: true })
+    expect(conversations.find(({ conversationId }) => conversationId === 'talk')?.lost).toBe(gone)
+    expect(section).toMatch(/title="revision \d+">turn \d+<\/a>/u)
+    expect(section).not.toMatch(/>revision \d/u)
     expect(text.match(/<section class="compaction"/gu)).toHaveLength(totals.all.compactions)
     expect(await body(of('/forgotten', { c: 'short' }))).toContain('Nothing has been compacted')
   })
@@ -305,7 +319,7 @@ describe('each view, by its address', () => {
     expect(text).toContain('Loss report')
     expect(text).toContain('tokens of the context')
     expect((await ledger.editions.list())[0]?.comparedAt).toBe(comparedAt)
-    expect(await body(of('/editions', { c: 'short' }))).toContain('No edition')
+    expect(await body(of('/editions', { c: 'short' }))).toContain('context-ledger replay short --chunk-size 10')
   })
 
   it('a search, and its hits in their places', async () => {

@@ -1,4 +1,5 @@
 /** What compactions forgot, for the page and report files: one row per compaction, and the worst ones in full. */
+import { verdictsOf } from '../../forgotten/totals.js'
 import type { Forgotten, ForgottenCycle, ForgottenTotal, Ledger } from '../../library/ledger.js'
 
 /** A compaction as a row. */
@@ -20,16 +21,10 @@ export interface ForgottenFound extends Forgotten {
 /** Maximum number of compactions shown in full. All others are only counted. */
 const MAX_WHOLE = 60
 
-const verdictsOf = ({ counts }: ForgottenCycle['report']): ForgottenRow['verdicts'] => {
-  const all = Object.values(counts)
-  const sum = (verdict: keyof ForgottenRow['verdicts']): number => all.reduce((total, each) => total + each[verdict], 0)
-  return { kept: sum('kept'), blurred: sum('blurred'), gone: sum('gone'), unknown: sum('unknown') }
-}
-
 const rowOf = ({ report, ...named }: ForgottenCycle): ForgottenRow => ({
   ...named,
   left: report.left,
-  verdicts: verdictsOf(report),
+  verdicts: verdictsOf(report.counts),
   behind: report.behind,
   isWhole: false,
 })

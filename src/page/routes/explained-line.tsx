@@ -13,7 +13,7 @@ export async function explainedLine(
 ): Promise<Child> {
   try {
     const explanation = await page.options.ledger.explain(c, line === undefined ? options : { ...options, line })
-    return <ExplanationView explanation={explanation} line={line} />
+    return <ExplanationView explanation={explanation} line={line} places={await page.places(c)} />
   } catch (error) {
     const { fault, message } = faultOf(error)
     if (fault === 'bug') throw error

@@ -7,10 +7,13 @@ import type { ConversationSummary, Ledger } from '../../library/ledger.js'
 import { summaryOf } from '../reading/conversation-summary.js'
 import { createHistories, type Histories } from '../reading/history.js'
 import { createLossCounts, type LossCounts } from '../reading/losses.js'
+import { soon } from '../reading/soon.js'
 import { createRows, type Rows } from '../reading/rows.js'
 import { createSteps, type Steps } from '../reading/step.js'
+import { turnsOf } from '../reading/turns.js'
 import { createVerdicts, type Verdicts } from '../reading/verdicts.js'
 import { Layout, type Tab } from '../views/layout.js'
+import type { Places } from '../views/places.js'
 import type { Words } from '../words.js'
 
 /** The part of the ledger that the page uses. */
@@ -31,6 +34,9 @@ export interface AppOptions {
   /** Access control. */
   readonly guard: MiddlewareHandler
 }
+
+/** Time to wait for the history of a conversation. */
+const TURNS_MS = 2_000
 
 /** HTTP statuses of pages. */
 export const STATUSES = [200, 400, 404, 409, 500, 503] as const
@@ -58,6 +64,12 @@ export class PageServices {
     this.rows = createRows(ledger, this.histories)
     this.losses = createLossCounts(ledger)
     this.verdicts = createVerdicts(ledger, now)
+  }
+
+  /** The places of messages of a conversation. If its history takes long to read, without their turns. */
+  async places(c: string): Promise<Places> {
+    const turnOf = await soon(turnsOf(this.histories, [c]), TURNS_MS)
+    return { linked: true, turnOf: turnOf ?? (() => undefined) }
   }
 
   /** A conversation as the list has it. */

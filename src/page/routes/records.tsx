@@ -3,7 +3,7 @@ import type { Context, Hono } from 'hono'
 import { html } from 'hono/html'
 import type { RecordedEvent } from '../../domain/events/index.js'
 import { LedgerError } from '../../lib/ledger-error.js'
-import type { DiffOptions } from '../../library/ledger.js'
+import type { Difference, DiffOptions } from '../../library/ledger.js'
 import { link } from '../links.js'
 import { ALL_KINDS, EVENT_KINDS, isEventKind, type KindCounts } from '../reading/event-kinds.js'
 import { soon } from '../reading/soon.js'
@@ -64,8 +64,21 @@ export class RecordRoutes {
     return await this.page.answer(
       context,
       { title: 'Difference', c, tab: 'cycles' },
-      <DifferenceView difference={difference} forgotten={forgotten} cyclesBetween={cyclesBetween} />,
+      <DifferenceView
+        difference={difference}
+        compactedAt={await this.compactedAt(difference)}
+        forgotten={forgotten}
+        cyclesBetween={cyclesBetween}
+        places={await this.page.places(c)}
+      />,
     )
+  }
+
+  /** The time of a compaction by another program, as its transcript has it; the ledger recorded it later. */
+  private async compactedAt({ conversationId, cycle, from }: Difference): Promise<string | undefined> {
+    if (cycle === undefined) return undefined
+    const [before] = await this.eventsOf(conversationId, from.revision, 1)
+    return before?.type === 'CompactionObserved' ? before.data.at : undefined
   }
 
   private async forgotten(context: Context): Promise<Response> {
@@ -75,7 +88,11 @@ export class RecordRoutes {
       { title: 'Forgotten', c, tab: 'forgotten' },
       <>
         <h2>What the agent no longer knew</h2>
-        <ForgottenView found={await forgottenFound(this.page.options.ledger, c)} names={undefined} linked />
+        <ForgottenView
+          found={await forgottenFound(this.page.options.ledger, c)}
+          names={undefined}
+          places={await this.page.places(c)}
+        />
       </>,
     )
   }
@@ -126,7 +143,13 @@ export class RecordRoutes {
             <a href={link('/graph', { c })}>All summaries</a>
           )}
         </p>
-        <Graph c={c} batches={batches} open={await this.openChunk(c, param(context, 'open'))} within={batchId} />
+        <Graph
+          c={c}
+          batches={batches}
+          open={await this.openChunk(c, param(context, 'open'))}
+          within={batchId}
+          places={await this.page.places(c)}
+        />
       </>,
     )
   }

@@ -10,10 +10,10 @@ import { conversationLink, link } from '../links.js'
 import { imagesOf } from '../reading/images.js'
 import type { Change, Step } from '../reading/step.js'
 import { Lines } from './lines.js'
-import { Markdown } from './markdown.js'
+import { Prose } from './prose.js'
 import { SummaryCard } from './summary-card.js'
 import { ToolCallView, ToolResult } from './tool-call.js'
-import { count, cut, linesOf, many, markedWords, Name, oneLine, plain, Time, visible } from './text.js'
+import { count, linesOf, many, markedWords, Name, oneLine, plain, Time, visible } from './text.js'
 
 /** Messages per part. */
 export const PART_SIZE = 40
@@ -37,8 +37,6 @@ export const ROLES: Readonly<Record<ChatMessage['role'], string>> = {
   system: 'Instructions',
   developer: 'Instructions',
 }
-/** Maximum characters of a message in the chat. */
-const MAX_CHARACTERS = 6_000
 /** Longer instructions are folded. */
 const MAX_INSTRUCTIONS = 600
 
@@ -91,14 +89,6 @@ function resultsOf(context: ContextAsOf): Results {
   return results
 }
 
-/** The first characters of a text, up to the end of a line. */
-function headOf(text: string): { readonly head: string; readonly omitted: number } {
-  if (text.length <= MAX_CHARACTERS) return { head: text, omitted: 0 }
-  const end = text.lastIndexOf('\n', MAX_CHARACTERS)
-  const head = end > MAX_CHARACTERS / 2 ? text.slice(0, end) : cut(text, MAX_CHARACTERS)
-  return { head, omitted: text.length - head.length }
-}
-
 /** Whether a message has instructions for the model. */
 export const isInstructions = ({ role }: ChatMessage): boolean => role === 'system' || role === 'developer'
 
@@ -107,23 +97,6 @@ const textOf = ({ content }: ChatMessage): string =>
   typeof content === 'string' || content === null || content === undefined
     ? (content ?? '')
     : contentText(content.filter((part) => isTextPart(part) || !(isThought(part) || /image/u.test(part.type))))
-
-/** A text as Markdown, with a link to the rest of it. */
-function Prose({ text, words, more }: { text: string; words: RegExp | undefined; more: string | undefined }): Child {
-  const { head, omitted } = headOf(text)
-  return (
-    <>
-      {head.trim() === '' ? null : <Markdown text={head} words={words} />}
-      {omitted === 0 ? null : more === undefined ? (
-        <p class="muted">{count(omitted)} more characters in the ledger</p>
-      ) : (
-        <a class="more" href={more}>
-          {count(omitted)} more characters
-        </a>
-      )}
-    </>
-  )
-}
 
 function Pictures({ chat: { step, linked }, at }: { chat: Chat; at: number }): Child {
   const message = step.context.messages[at]

@@ -1,4 +1,7 @@
-/** The difference between two revisions: removed and added parts of the context, and the cost. */
+/**
+ * The changes of a compaction, or between two revisions: a headline, the summary, lost and kept items, the cost, and the
+ * removed messages, folded.
+ */
 import type { Child } from 'hono/jsx'
 import { summaryOf } from '../../domain/conversation/batch.js'
 import { contentText } from '../../domain/values/message.js'
@@ -9,74 +12,37 @@ import { ROLES } from './chat.js'
 import { differenceLink } from './cycles.js'
 import { eventLabel } from './event-label.js'
 import { ForgottenParts } from './forgotten-cycle.js'
-import { Headlines } from './forgotten-headlines.js'
 import { Lines } from './lines.js'
+import { MessagePlace, type Places } from './places.js'
+import { FoldedProse, Prose } from './prose.js'
 import { TextDifference } from './text-difference.js'
 import { ToolCallView } from './tool-call.js'
-import { cut, count, many, Name, oneLine, plain, visible, Time } from './text.js'
+import { count, many, oneLine, visible, Time } from './text.js'
 
 type RemovedMessage = Difference['messages']['left'][number]
 
-/** A removed message in one line that folds out. */
-function RemovedMessageView({ c, before, message }: { c: string; before: number; message: RemovedMessage }): Child {
-  const { messageId, role, content, toolCalls = [], batchId, tokens, createdAt } = message
-  const text = contentText(content)
-  const first = toolCalls[0] === undefined ? '' : (toolCalls[0].function?.name ?? toolCalls[0].type)
-  const place = conversationLink({ c, at: before, m: messageId })
-  return (
-    <details class={`removed ${role}`}>
-      <summary>
-        <b class="role">{ROLES[role]}</b>{' '}
-        <span class="preview">{visible(oneLine(text === '' ? first : text, 120))}</span>{' '}
-        <span class="facts">{many(tokens, 'token')}</span>
-      </summary>
-      <p class="facts">
-        <a href={place} title={plain(messageId.slice(0, 200))}>
-          in the conversation, <Time at={createdAt} isShort />
-        </a>
-        {batchId === undefined ? null : (
-          <>
-            {' · '}
-            <a href={link('/explain', { c, batch: batchId })}>its summary</a>
-          </>
-        )}
-      </p>
-      <Lines
-        lines={text === '' ? [] : text.split(/\r\n|\n|\r/u)}
-        most={40}
-        more={place}
-        isMarkdown={role !== 'tool'}
-        isCode={role === 'tool'}
-      />
-      {toolCalls.map((call) => (
-        <ToolCallView call={call} result={NO_RESULT} isOpen={false} />
-      ))}
-    </details>
-  )
+interface DifferenceProps {
+  readonly difference: Difference
+  readonly places: Places
 }
 
-/** The result of a call is a message of its own here. */
-const NO_RESULT = { text: '', attributes: {} }
-const MAX_REMOVED = 120
-
-/** Links to the cycles between two revisions; their pages report what was lost. */
-function CyclesBetween({ c, marks }: { c: string; marks: readonly Mark[] }): Child {
-  if (marks.length === 0) return null
+/** When the compaction ran, how much it removed, and the tokens before and after. */
+function Headline({ difference, compactedAt }: { difference: Difference; compactedAt: string | undefined }): Child {
+  const { from, to, cycle, messages } = difference
+  const removed = messages.left.length + messages.passed.length
   return (
     <>
-      <h3>Compactions in between</h3>
-      <ul class="ids">
-        {marks.slice(0, MAX_REMOVED).map((mark) => (
-          <li>
-            <a href={differenceLink(c, mark)}>{visible(mark.text)}</a>
-          </li>
-        ))}
-        {marks.length > MAX_REMOVED ? (
-          <li>
-            <a href={link('/cycles', { c })}>{many(marks.length - MAX_REMOVED, 'more', 'more')}</a>
-          </li>
-        ) : null}
-      </ul>
+      <h2>{cycle === undefined ? 'Difference' : `Compaction ${count(cycle.cycle)}`}</h2>
+      <p class="lede" title={`revision ${count(from.revision)} to ${count(to.revision)}`}>
+        {cycle === undefined ? (
+          <>
+            <Time at={from.recordedAt} isShort /> to <Time at={to.recordedAt} isShort />
+          </>
+        ) : (
+          <Time at={compactedAt ?? to.recordedAt} isShort />
+        )}
+        : <b>{many(removed, 'message')}</b> removed, <b>{count(from.tokens)}</b> → <b>{many(to.tokens, 'token')}</b>
+      </p>
     </>
   )
 }
@@ -85,9 +51,6 @@ function CyclesBetween({ c, marks }: { c: string; marks: readonly Mark[] }): Chi
 function Sides({ difference: { conversationId: c, from, to } }: { difference: Difference }): Child {
   return (
     <p class="figures">
-      <span>
-        <b>{count(from.tokens)}</b> → <b>{count(to.tokens)}</b> tokens
-      </span>
       <span>
         <b>{count(from.liveMessages)}</b> → <b>{count(to.liveMessages)}</b> messages in full
       </span>
@@ -100,20 +63,165 @@ function Sides({ difference: { conversationId: c, from, to } }: { difference: Di
   )
 }
 
-/** A summary by its first line, linked to its sources. */
-function SummaryLine({ c, batch }: { c: string; batch: Difference['batches']['left'][number] }): Child {
+type AddedBatch = Difference['batches']['came'][number]
+
+/** A summary: its beginning, and the rest folded. */
+function AddedSummary({ c, batch }: { c: string; batch: AddedBatch }): Child {
+  const { batchId, messageCount, tokens } = batch
+  const sources = link('/explain', { c, batch: batchId })
   return (
-    <li>
-      <a href={link('/explain', { c, batch: batch.batchId })}>
-        {visible(oneLine(summaryOf(batch).replaceAll('#', ' '), 80))}
-      </a>{' '}
-      <span class="muted">of {many(batch.messageCount, 'message')}</span>
-    </li>
+    <article class="msg card" aria-label={`Summary ${batchId}`}>
+      <header>
+        <b class="role">Summary</b>
+        <span class="facts">
+          of {many(messageCount, 'message')} · {many(tokens, 'token')} · <a href={sources}>sources</a>
+        </span>
+      </header>
+      <FoldedProse text={summaryOf(batch)} more={sources} />
+    </article>
   )
 }
 
+/** Summaries that are not folded. */
+const MAX_SUMMARIES = 2
+
+/** The summary that replaced the messages, and added messages. */
+function Added({ difference, places }: DifferenceProps): Child {
+  const { conversationId: c, messages, batches } = difference
+  return (
+    <section aria-label="Added">
+      <h3>
+        {batches.came.length === 0
+          ? 'No summary added'
+          : batches.came.length === 1
+            ? 'The summary that replaced them'
+            : `The ${count(batches.came.length)} summaries that replaced them`}
+      </h3>
+      {batches.came.slice(0, MAX_SUMMARIES).map((batch) => (
+        <AddedSummary c={c} batch={batch} />
+      ))}
+      {batches.came.length <= MAX_SUMMARIES ? null : (
+        <details class="fold">
+          <summary>Show {many(batches.came.length - MAX_SUMMARIES, 'more summary', 'more summaries')}</summary>
+          {batches.came.slice(MAX_SUMMARIES).map((batch) => (
+            <AddedSummary c={c} batch={batch} />
+          ))}
+        </details>
+      )}
+      {messages.came.length === 0 ? null : (
+        <details class="fold">
+          <summary>{many(messages.came.length, 'message')} added</summary>
+          {messages.came.slice(0, MAX_LISTED).map((message) => (
+            <MessageLine c={c} at={difference.to.revision} message={message} places={places} />
+          ))}
+        </details>
+      )}
+    </section>
+  )
+}
+
+/** The result of a call is a message of its own here. */
+const NO_RESULT = { text: '', attributes: {} }
+const MAX_LISTED = 120
+/** Lines of a tool result. */
+const MAX_RESULT_LINES = 40
+
+/** A message in one line that folds out. */
+function MessageLine({
+  c,
+  at,
+  message,
+  places,
+}: {
+  c: string
+  /** A revision at which the message is in the context. */
+  at: number
+  message: RemovedMessage
+  places: Places
+}): Child {
+  const { messageId, role, content, toolCalls = [], batchId, tokens, createdAt } = message
+  const text = contentText(content)
+  const first = toolCalls[0] === undefined ? '' : (toolCalls[0].function?.name ?? toolCalls[0].type)
+  const place = conversationLink({ c, at, m: messageId })
+  return (
+    <details class={`removed ${role}`}>
+      <summary>
+        <b class="role">{ROLES[role]}</b>{' '}
+        <span class="preview">
+          {visible(oneLine(text.trim() === '' ? first : text.replaceAll(/[#*`]+/gu, ''), 160))}
+        </span>
+      </summary>
+      <p class="facts">
+        <MessagePlace c={c} revision={message.revision} messageId={messageId} places={places} />
+        {', '}
+        <Time at={createdAt} isShort />, {many(tokens, 'token')}
+        {batchId === undefined ? null : (
+          <>
+            {' · '}
+            <a href={link('/explain', { c, batch: batchId })}>its summary</a>
+          </>
+        )}
+      </p>
+      {role === 'tool' ? (
+        <Lines lines={text === '' ? [] : text.split(/\r\n|\n|\r/u)} most={MAX_RESULT_LINES} more={place} isCode />
+      ) : (
+        <Prose text={text} more={place} />
+      )}
+      {toolCalls.map((call) => (
+        <ToolCallView call={call} result={NO_RESULT} isOpen={false} />
+      ))}
+    </details>
+  )
+}
+
+/** Messages of a user, each followed by the answers and results up to the next one. */
+function groupsOf(messages: readonly RemovedMessage[]): readonly (readonly RemovedMessage[])[] {
+  const groups: RemovedMessage[][] = []
+  for (const message of messages) {
+    const last = groups.at(-1)
+    const isAnswer = message.role === 'assistant' || message.role === 'tool'
+    if (isAnswer && last?.[0] !== undefined && (last[0].role === 'assistant' || last[0].role === 'tool'))
+      last.push(message)
+    else groups.push([message])
+  }
+  return groups
+}
+
+/** Shorter groups are not folded. */
+const MIN_GROUP = 3
+
+/** The removed messages: those of a user in a line each, the answers between them folded together. */
+function MessageLines({
+  c,
+  at,
+  messages,
+  places,
+}: {
+  c: string
+  at: number
+  messages: readonly RemovedMessage[]
+  places: Places
+}): Child {
+  return groupsOf(messages).map((group) => {
+    const lines = group.map((message) => <MessageLine c={c} at={at} message={message} places={places} />)
+    if (group.length < MIN_GROUP) return lines
+    const results = group.filter(({ role }) => role === 'tool').length
+    const tokens = group.reduce((sum, message) => sum + message.tokens, 0)
+    return (
+      <details class="removed group">
+        <summary>
+          {many(group.length - results, 'answer')}
+          {results === 0 ? null : ` and ${many(results, 'tool result')}`}{' '}
+          <span class="facts">{many(tokens, 'token')}</span>
+        </summary>
+        {lines}
+      </details>
+    )
+  })
+}
+
 /** The removed messages, folded, and the removed summaries. */
-function Removed({ difference }: { difference: Difference }): Child {
+function Removed({ difference, places }: DifferenceProps): Child {
   const { conversationId: c, from, messages, batches } = difference
   const { left, passed } = messages
   return (
@@ -124,160 +232,110 @@ function Removed({ difference }: { difference: Difference }): Child {
             {many(left.length, 'message')} removed
             {passed.length === 0 ? null : `, ${count(passed.length)} added and removed in between`}
           </summary>
-          {left.slice(0, MAX_REMOVED).map((message) => (
-            <RemovedMessageView c={c} before={from.revision} message={message} />
-          ))}
-          {left.length <= MAX_REMOVED ? null : (
+          <MessageLines c={c} at={from.revision} messages={left.slice(0, MAX_LISTED)} places={places} />
+          {left.length <= MAX_LISTED ? null : (
             <p>
               <a href={conversationLink({ c, at: from.revision })}>
-                {many(left.length - MAX_REMOVED, 'more', 'more')}, in the context before
+                {many(left.length - MAX_LISTED, 'more', 'more')}, in the context before
               </a>
             </p>
           )}
         </details>
       )}
       {batches.left.length === 0 ? null : (
-        <>
-          <h3>{many(batches.left.length, 'summary', 'summaries')} removed</h3>
-          <ul class="ids">
-            {batches.left.map((batch) => (
-              <SummaryLine c={c} batch={batch} />
-            ))}
-          </ul>
-        </>
+        <details class="fold">
+          <summary>{many(batches.left.length, 'summary', 'summaries')} removed</summary>
+          {batches.left.map((batch) => (
+            <AddedSummary c={c} batch={batch} />
+          ))}
+        </details>
       )}
     </section>
   )
 }
 
-type AddedBatch = Difference['batches']['came'][number]
-
-/** Lines of a summary that are not folded. */
-const SUMMARY_LINES = 14
-
-/** A summary: its first lines, and the others folded. */
-function AddedSummary({ c, batch }: { c: string; batch: AddedBatch }): Child {
-  const { batchId, messageCount, tokens } = batch
-  const lines = summaryOf(batch).split('\n')
-  const rest = lines.slice(SUMMARY_LINES)
-  return (
-    <article class="msg card" aria-label={`Summary ${batchId}`}>
-      <header>
-        <b class="role">Summary</b>
-        <span class="facts">
-          of {many(messageCount, 'message')} · {many(tokens, 'token')} ·{' '}
-          <a href={link('/explain', { c, batch: batchId })}>sources</a>
-        </span>
-      </header>
-      <Lines lines={lines.slice(0, SUMMARY_LINES)} more={link('/explain', { c, batch: batchId })} isMarkdown />
-      {rest.length === 0 ? null : (
-        <details class="fold">
-          <summary>{many(rest.length, 'more line')}</summary>
-          <Lines lines={rest} most={400} more={link('/explain', { c, batch: batchId })} isMarkdown />
-        </details>
-      )}
-    </article>
-  )
-}
-
-/** The added parts. */
-function Added({ difference }: { difference: Difference }): Child {
-  const { conversationId: c, to, messages, batches } = difference
+/** Links to the cycles between two revisions; their pages report what was lost. */
+function CyclesBetween({ c, marks }: { c: string; marks: readonly Mark[] }): Child {
+  if (marks.length === 0) return null
   return (
     <>
-      <h3>
-        {many(batches.came.length, 'summary', 'summaries')} added
-        {messages.came.length === 0 ? null : `, ${many(messages.came.length, 'message')} added`}
-      </h3>
-      {batches.came.map((batch) => (
-        <AddedSummary c={c} batch={batch} />
-      ))}
-      {messages.came.length === 0 ? null : (
-        <ul class="ids">
-          {messages.came.slice(0, 200).map(({ messageId, role, content }) => (
-            <li>
-              <b>{role}</b>{' '}
-              <a href={conversationLink({ c, at: to.revision, m: messageId })}>
-                {visible(cut(contentText(content).slice(0, 400).replaceAll(/\s+/gu, ' '), 100)) || (
-                  <Name text={messageId} most={40} />
-                )}
-              </a>
-            </li>
-          ))}
-        </ul>
-      )}
+      <h3>Compactions in between</h3>
+      <ul class="ids">
+        {marks.slice(0, MAX_LISTED).map((mark) => (
+          <li>
+            <a href={differenceLink(c, mark)}>{visible(mark.text)}</a>
+          </li>
+        ))}
+        {marks.length > MAX_LISTED ? (
+          <li>
+            <a href={link('/cycles', { c })}>{many(marks.length - MAX_LISTED, 'more', 'more')}</a>
+          </li>
+        ) : null}
+      </ul>
     </>
   )
 }
 
-function EventsBetween({ difference: { conversationId: c, events } }: { difference: Difference }): Child {
-  return (
-    <details class="fold">
-      <summary>{many(events.length, 'event')} in between</summary>
-      <ul class="ids">
-        {events.slice(0, 400).map(({ revision, type, recordedAt }) => (
-          <li>
-            <a href={conversationLink({ c, at: revision })}>{count(revision)}</a> {eventLabel(type)}{' '}
-            <Time at={recordedAt} />
-          </li>
-        ))}
-      </ul>
-    </details>
-  )
-}
-
-/** The changes between two revisions: the summaries, what was lost, and the removed messages, folded. */
-export function DifferenceView({
-  difference,
-  forgotten,
-  cyclesBetween,
-}: {
-  difference: Difference
-  /** The report of the cycle, if the difference is of one. */
-  forgotten: ForgottenCycle | undefined
-  /** Otherwise, the cycles between the two revisions. */
-  cyclesBetween: readonly Mark[]
-}): Child {
-  const { conversationId: c, from, to, cycle, view } = difference
+/** Changes of the text of all summaries, and the recorded events, folded. */
+function Details({ difference: { conversationId: c, view, events } }: { difference: Difference }): Child {
   return (
     <>
-      <h2>
-        {cycle === undefined ? 'Difference' : `Compaction ${String(cycle.cycle)}`}
-        <span class="facts">
-          {' '}
-          revision {count(from.revision)} to {count(to.revision)}
-        </span>
-      </h2>
-      {cycle?.outOfForce === undefined ? null : (
-        <p class="note warn">
-          Inactive since revision {count(cycle.outOfForce.revision)} ({eventLabel(cycle.outOfForce.type)}).
-        </p>
-      )}
-      <Sides difference={difference} />
-      <section aria-label="Added">
-        <Added difference={difference} />
-      </section>
-      {forgotten !== undefined ? (
-        <>
-          <h3>What the agent no longer knew</h3>
-          <Headlines cycles={[forgotten]} names={undefined} linked />
-          <ForgottenParts found={forgotten} linked />
-        </>
-      ) : cycle !== undefined ? (
-        <p class="note muted">This compaction belongs to an adopted edition. See the edition for what it lost.</p>
-      ) : (
-        <CyclesBetween c={c} marks={cyclesBetween} />
-      )}
-      <Removed difference={difference} />
-      {view.length === 0 ? (
-        <p class="muted">The text of the summaries is unchanged.</p>
-      ) : (
+      {view.length === 0 ? null : (
         <details class="fold">
           <summary>Changes in the text of the summaries</summary>
           <TextDifference changes={view} />
         </details>
       )}
-      <EventsBetween difference={difference} />
+      <details class="fold">
+        <summary>{many(events.length, 'event')} in the log</summary>
+        <ul class="ids">
+          {events.slice(0, 400).map(({ revision, type, recordedAt }) => (
+            <li>
+              <a href={conversationLink({ c, at: revision })}>revision {count(revision)}</a> {eventLabel(type)}{' '}
+              <Time at={recordedAt} />
+            </li>
+          ))}
+        </ul>
+      </details>
+    </>
+  )
+}
+
+/** The changes between two revisions. */
+export function DifferenceView({
+  difference,
+  compactedAt,
+  forgotten,
+  cyclesBetween,
+  places,
+}: DifferenceProps & {
+  /** The time of a compaction by another program, if its transcript has it. */
+  compactedAt: string | undefined
+  /** The report of the cycle, if the difference is of one. */
+  forgotten: ForgottenCycle | undefined
+  /** Otherwise, the cycles between the two revisions. */
+  cyclesBetween: readonly Mark[]
+}): Child {
+  const { conversationId: c, cycle } = difference
+  return (
+    <>
+      <Headline difference={difference} compactedAt={compactedAt} />
+      {cycle?.outOfForce === undefined ? null : (
+        <p class="note warn" title={`revision ${count(cycle.outOfForce.revision)}`}>
+          Inactive since <Time at={cycle.outOfForce.recordedAt} isShort /> ({eventLabel(cycle.outOfForce.type)}).
+        </p>
+      )}
+      <Sides difference={difference} />
+      <Added difference={difference} places={places} />
+      {forgotten !== undefined ? (
+        <ForgottenParts found={forgotten} places={places} />
+      ) : cycle !== undefined ? (
+        <p class="note muted">This compaction belongs to an adopted edition. See the edition for what it lost.</p>
+      ) : (
+        <CyclesBetween c={c} marks={cyclesBetween} />
+      )}
+      <Removed difference={difference} places={places} />
+      <Details difference={difference} />
     </>
   )
 }

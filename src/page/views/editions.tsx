@@ -1,6 +1,7 @@
 /** The editions of a conversation, and the comparison of an edition with the active context. */
 import type { Child } from 'hono/jsx'
 import type { Edition, EditionComparison, EditionOfConversation, EditionReport } from '../../library/ledger.js'
+import { shellWord } from '../../lib/shell-word.js'
 import { conversationLink, link } from '../links.js'
 import { TextDifference } from './text-difference.js'
 import { figure, Table } from './table.js'
@@ -33,16 +34,28 @@ function EditionName({ edition }: { edition: Edition }): Child {
   )
 }
 
+/** What an edition is, and the commands that make one. The page itself only reads. */
+function NoEditions({ c }: { c: string }): Child {
+  const command = `context-ledger replay ${plain(shellWord(c))}`
+  return (
+    <>
+      <p>
+        This conversation has no editions yet. An edition is another compaction of the same history, with another
+        prompt, model or policy. The agent keeps its context until you adopt the edition.
+      </p>
+      <p>Make one in a terminal; this page then shows what it keeps and loses compared with the agent’s context:</p>
+      <pre class="code command">{`${command} --chunk-size 10\n${command} --prompt new.txt`}</pre>
+      <p class="muted">
+        The first changes the policy and needs no model; the second changes the prompt. Each prints an estimate before
+        it starts. <code>context-ledger replay --help</code> lists all options.
+      </p>
+    </>
+  )
+}
+
 /** The editions of a conversation. */
 export function Editions({ c, editions }: { c: string; editions: readonly ConversationEdition[] }): Child {
-  if (editions.length === 0)
-    return (
-      <p class="empty">
-        No editions of this conversation. An edition is another compaction of the same history: with another prompt,
-        model or policy. <code>context-ledger replay CONVERSATION</code> creates one; then this page compares it with
-        the context that the agent gets.
-      </p>
-    )
+  if (editions.length === 0) return <NoEditions c={c} />
   return (
     <>
       <p class="muted">

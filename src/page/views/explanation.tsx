@@ -9,6 +9,7 @@ import { conversationLink, link } from '../links.js'
 import { ROLES } from './chat.js'
 import { coveredBy } from './graph.js'
 import { Lines } from './lines.js'
+import { turnsText, turnText, type Places } from './places.js'
 import { count, linesOf, many, Name, oneLine, plain, visible, Time } from './text.js'
 
 const STATES: Readonly<Record<BatchOrigin['state'], string>> = {
@@ -17,22 +18,37 @@ const STATES: Readonly<Record<BatchOrigin['state'], string>> = {
   retired: 'inactive',
 }
 
-/** Revision, time and actor of an event. */
-function Recorded({ c, recorded }: { c: string; recorded: RecordedAt }): Child {
+/** The conversation of an explanation, and the places of its messages. */
+interface Of {
+  readonly c: string
+  readonly places: Places
+}
+
+/** A revision of the conversation as the turn that it is in. The revision is the title of the link. */
+function RevisionPlace({ c, revision, places: { turnOf } }: Of & { revision: number }): Child {
+  return (
+    <a href={conversationLink({ c, at: revision })} title={`revision ${count(revision)}`}>
+      {turnText(turnOf, c, revision)}
+    </a>
+  )
+}
+
+/** Turn, time and actor of an event. */
+function Recorded({ c, places, recorded }: Of & { recorded: RecordedAt }): Child {
   const isOwnStream = recorded.stream.startsWith('conversation-')
   return (
     <>
       {isOwnStream ? (
-        <a href={conversationLink({ c, at: recorded.revision })}>revision {count(recorded.revision)}</a>
+        <RevisionPlace c={c} places={places} revision={recorded.revision} />
       ) : (
-        <>revision {count(recorded.revision)} of an edition</>
+        <span title={`revision ${count(recorded.revision)} of the edition`}>in an edition</span>
       )}
       , <Time at={recorded.recordedAt} /> by <Name text={recorded.actor} most={40} />
     </>
   )
 }
 
-function Summarizer({ c, by, recorded }: { c: string; by: SummarizerRecord; recorded: RecordedAt }): Child {
+function Summarizer({ c, places, by, recorded }: Of & { by: SummarizerRecord; recorded: RecordedAt }): Child {
   return (
     <dl class="made">
       <dt>by</dt>
@@ -60,14 +76,14 @@ function Summarizer({ c, by, recorded }: { c: string; by: SummarizerRecord; reco
       </dd>
       <dt>recorded</dt>
       <dd>
-        <Recorded c={c} recorded={recorded} />
+        <Recorded c={c} places={places} recorded={recorded} />
       </dd>
     </dl>
   )
 }
 
 /** A recorded message. */
-function Original({ c, message: original }: { c: string; message: OriginalMessage }): Child {
+function Original({ c, places, message: original }: Of & { message: OriginalMessage }): Child {
   const { message, messageId, recorded, tokens, answers } = original
   return (
     <article class={`msg ${message.role}`} aria-label={plain(`${message.role} ${messageId.slice(0, 60)}`)}>
@@ -77,11 +93,11 @@ function Original({ c, message: original }: { c: string; message: OriginalMessag
           <Name text={messageId} most={50} />
         </a>
         <span class="facts">
-          {many(tokens, 'token')} · <Recorded c={c} recorded={recorded} />
+          {many(tokens, 'token')} · <Recorded c={c} places={places} recorded={recorded} />
           {answers === undefined ? null : (
             <>
-              {' · answers the context at '}
-              <a href={conversationLink({ c, at: answers.revision })}>revision {answers.revision}</a>
+              {' · answers the context of '}
+              <RevisionPlace c={c} places={places} revision={Number(answers.revision)} />
             </>
           )}
         </span>
@@ -92,15 +108,17 @@ function Original({ c, message: original }: { c: string; message: OriginalMessag
 }
 
 /** The messages that a batch covers, in full or as ids. */
-function Covered({ c, batch, children }: { c: string; batch: BatchOrigin; children?: Child }): Child {
+function Covered({ c, places, batch, children }: Of & { batch: BatchOrigin; children?: Child }): Child {
   const covered = coveredBy(batch)
   if (covered === undefined) return null
   const { messageIds, firstRevision, lastRevision, messages } = covered
   const [first = ''] = messageIds
+  const turns = turnsText(places.turnOf, c, firstRevision, lastRevision)
   return (
     <details class="chunk" open>
-      <summary>
-        {many(messageIds.length, 'message')}, revisions {count(firstRevision)} to {count(lastRevision)}
+      <summary title={`revisions ${count(firstRevision)} to ${count(lastRevision)}`}>
+        {many(messageIds.length, 'message')}
+        {turns === undefined ? null : `, ${turns}`}
       </summary>
       {children}
       {messages === undefined ? (
@@ -119,7 +137,7 @@ function Covered({ c, batch, children }: { c: string; batch: BatchOrigin; childr
           ) : null}
         </ul>
       ) : (
-        messages.map((message) => <Original c={c} message={message} />)
+        messages.map((message) => <Original c={c} places={places} message={message} />)
       )}
     </details>
   )
@@ -132,7 +150,7 @@ const SUMMARIES: Readonly<Record<NonNullable<BatchOrigin['observed']>['summary']
 }
 
 /** A compaction by another program. */
-function Observed({ c, observed }: { c: string; observed: NonNullable<BatchOrigin['observed']> }): Child {
+function Observed({ c, places, observed }: Of & { observed: NonNullable<BatchOrigin['observed']> }): Child {
   const { program, programVersion, trigger, at, summary, unknown, where, recorded } = observed
   return (
     <dl class="made">
@@ -156,14 +174,14 @@ function Observed({ c, observed }: { c: string; observed: NonNullable<BatchOrigi
       </dd>
       <dt>recorded</dt>
       <dd>
-        <Recorded c={c} recorded={recorded} />
+        <Recorded c={c} places={places} recorded={recorded} />
       </dd>
     </dl>
   )
 }
 
 /** A batch with its sources, which are collapsed. */
-function Batch({ c, batch, isTop }: { c: string; batch: BatchOrigin; isTop: boolean }): Child {
+function Batch({ c, places, batch, isTop }: Of & { batch: BatchOrigin; isTop: boolean }): Child {
   const {
     batchId,
     depth,
@@ -181,7 +199,7 @@ function Batch({ c, batch, isTop }: { c: string; batch: BatchOrigin; isTop: bool
   const content = (
     <>
       <Lines lines={summaryOf(batch).split('\n')} />
-      {summarizer === undefined ? null : <Summarizer c={c} by={summarizer} recorded={recorded} />}
+      {summarizer === undefined ? null : <Summarizer c={c} places={places} by={summarizer} recorded={recorded} />}
       {cycle === undefined ? null : (
         <p class="facts">
           <a href={link('/difference', { c, cycle: cycle.cycle })}>compaction {cycle.cycle}</a>,{' '}
@@ -195,12 +213,14 @@ function Batch({ c, batch, isTop }: { c: string; batch: BatchOrigin; isTop: bool
           <Name text={id} /> is not recorded
         </p>
       ))}
-      <Covered c={c} batch={batch}>
-        {chunk === undefined ? null : <Summarizer c={c} by={chunk.summarizer} recorded={chunk.recorded} />}
-        {observed === undefined ? null : <Observed c={c} observed={observed} />}
+      <Covered c={c} places={places} batch={batch}>
+        {chunk === undefined ? null : (
+          <Summarizer c={c} places={places} by={chunk.summarizer} recorded={chunk.recorded} />
+        )}
+        {observed === undefined ? null : <Observed c={c} places={places} observed={observed} />}
       </Covered>
       {sources.map((source) => (
-        <Batch c={c} batch={source} isTop={false} />
+        <Batch c={c} places={places} batch={source} isTop={false} />
       ))}
     </>
   )
@@ -275,17 +295,25 @@ export const SourcesHeading = ({ line }: { line: string | undefined }): Child =>
 )
 
 /** The explanation of a line or a batch. */
-export function ExplanationView({ explanation, line }: { explanation: Explanation; line: string | undefined }): Child {
+export function ExplanationView({
+  explanation,
+  line,
+  places,
+}: {
+  explanation: Explanation
+  line: string | undefined
+  places: Places
+}): Child {
   const c = explanation.conversationId
   return (
     <>
       <SourcesHeading line={line} />
-      <Answer c={c} explanation={explanation} />
+      <Answer c={c} places={places} explanation={explanation} />
     </>
   )
 }
 
-function Answer({ c, explanation }: { c: string; explanation: Explanation }): Child {
+function Answer({ c, places, explanation }: Of & { explanation: Explanation }): Child {
   switch (explanation.kind) {
     case 'batch':
       return (
@@ -293,10 +321,10 @@ function Answer({ c, explanation }: { c: string; explanation: Explanation }): Ch
           {(explanation.said ?? []).map((message) => (
             <>
               <p class="muted">Original {message.message.role} message:</p>
-              <Original c={c} message={message} />
+              <Original c={c} places={places} message={message} />
             </>
           ))}
-          <Batch c={c} batch={explanation.batch} isTop />
+          <Batch c={c} places={places} batch={explanation.batch} isTop />
         </>
       )
     case 'message':
@@ -313,8 +341,8 @@ function Answer({ c, explanation }: { c: string; explanation: Explanation }): Ch
               ]
             }
           </p>
-          <Original c={c} message={explanation.message} />
-          {explanation.batch === undefined ? null : <Batch c={c} batch={explanation.batch} isTop />}
+          <Original c={c} places={places} message={explanation.message} />
+          {explanation.batch === undefined ? null : <Batch c={c} places={places} batch={explanation.batch} isTop />}
         </>
       )
     case 'view':
@@ -323,7 +351,7 @@ function Answer({ c, explanation }: { c: string; explanation: Explanation }): Ch
           <p>
             {explanation.asOf === undefined
               ? `${many(explanation.batches.length, 'summary', 'summaries')} after ${many(explanation.cycles, 'compaction')}, and ${many(explanation.liveMessages, 'message')} in full.`
-              : `A line that the ledger adds between the summaries, as of revision ${String(explanation.asOf.revision)}.`}
+              : `A line that the ledger adds between the summaries, as of ${turnText(places.turnOf, c, explanation.asOf.revision)}.`}
           </p>
           <ul class="ids">
             {explanation.batches.map((batch) => (

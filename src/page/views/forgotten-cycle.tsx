@@ -2,11 +2,12 @@
  * The losses of one compaction: the removed content, what the summary keeps of it with proof, and the tool calls repeated
  * after the compaction, compared with those before it. The page and the report files use the same view.
  */
-import type { Child, PropsWithChildren } from 'hono/jsx'
+import type { Child } from 'hono/jsx'
 import { duration } from '../../domain/text/count.js'
 import { ITEM_KINDS, ITEM_NAMES, type ItemKind } from '../../forgotten/items.js'
+import { verdictsOf } from '../../forgotten/totals.js'
 import type { ForgottenCycle, ForgottenTotal, JudgedItem } from '../../library/ledger.js'
-import { conversationLink } from '../links.js'
+import { MessagePlace, type Places } from './places.js'
 import { figure, Table } from './table.js'
 import { count, cut, many, plain, visible } from './text.js'
 
@@ -16,18 +17,18 @@ type Repeated = Report['behind']
 type Verdict = JudgedItem['verdict']
 
 /** The recorded verdicts in display order, and their labels. */
-export const VERDICTS = ['gone', 'blurred', 'kept', 'unknown'] as const
+export const VERDICTS = ['gone', 'kept', 'blurred', 'unknown'] as const
 export const VERDICT_NAMES: Readonly<Record<Verdict, string>> = {
   gone: 'lost',
-  blurred: 'partial',
   kept: 'kept',
-  unknown: 'unknown',
+  blurred: 'partial',
+  unknown: 'may be lost',
 }
 const VERDICT_HINTS: Readonly<Record<Verdict, string>> = {
   gone: 'the context no longer contains it',
   blurred: 'the context contains a part of it',
   kept: 'the summary or a remaining message contains it',
-  unknown: 'could not be determined',
+  unknown: 'code cannot decide it',
 }
 const WHY_UNJUDGED: Readonly<Record<NonNullable<JudgedItem['why']>, string>> = {
   opaque: 'the summary is not readable',
@@ -42,32 +43,11 @@ const WHY_UNKNOWN: Readonly<Record<NonNullable<Pair['why']>, string>> = {
   failed: 'both failed',
 }
 
-/** Maximum number of listed items per kind and verdict. */
-const MAX_LISTED = 40
+/** Maximum number of listed items. */
+const MAX_LISTED = 200
+/** Items of a verdict that are not folded: kept ones have a proof each. Partial and uncertain ones are all folded. */
+const UNFOLDED: Readonly<Record<Verdict, number>> = { gone: 6, kept: 4, blurred: 0, unknown: 0 }
 export const MAX_CHARACTERS = 240
-
-/** False in report files, which have no links to the page. */
-export interface Linked {
-  readonly linked: boolean
-}
-
-/** A link to the message; in report files, which have no links to the page, its revision. */
-export function RevisionLink({
-  c,
-  revision,
-  messageId,
-  linked,
-  children = 'where it was said',
-}: PropsWithChildren<Linked & { c: string; revision: string; messageId: string }>): Child {
-  const words = `revision ${count(Number(revision))}`
-  return linked ? (
-    <a class="facts" href={conversationLink({ c, at: revision, m: messageId })} title={words}>
-      {children}
-    </a>
-  ) : (
-    <span class="facts">{words}</span>
-  )
-}
 
 export const costText = ({
   calls,
@@ -80,11 +60,25 @@ export const costText = ({
 const labelOf = (part: string, { conversationId, cycle, revision }: ForgottenCycle): string =>
   `${part}: cycle ${count(cycle)} at revision ${count(revision)} of ${plain(cut(conversationId, 80))}`
 
+const NO_ITEMS = 'The removed messages contain no requests, constraints, decisions or names.'
+
+/** A kind of item in a list. */
+const KINDS: Readonly<Record<ItemKind, string>> = {
+  request: 'request',
+  constraint: 'rule',
+  decision: 'decision',
+  error: 'error',
+  file: 'file',
+  identifier: 'name',
+  number: 'number',
+  openCall: 'call without a result',
+  subAgent: 'running sub-agent',
+}
+
 /** Counts by kind and verdict. */
 export function VerdictTable({ label, counts }: { label: string; counts: ForgottenTotal['counts'] }): Child {
   const some = ITEM_KINDS.filter((kind) => VERDICTS.some((verdict) => counts[kind][verdict] > 0))
-  if (some.length === 0)
-    return <p class="empty">The removed messages contain no requests, constraints, decisions or names.</p>
+  if (some.length === 0) return <p class="empty">{NO_ITEMS}</p>
   return (
     <Table
       label={label}
@@ -94,7 +88,28 @@ export function VerdictTable({ label, counts }: { label: string; counts: Forgott
   )
 }
 
-function ProofOf({ c, item, linked }: Linked & { c: string; item: JudgedItem }): Child {
+/** Names and numbers say little alone: the message that has them is quoted. */
+export const NAMES: ReadonlySet<ItemKind> = new Set(['file', 'identifier', 'number'])
+
+/** The words around a name in its message; undefined for a sentence, or if there are none. */
+export function quoteOf({ kind, text, said }: JudgedItem): string | undefined {
+  const at = NAMES.has(kind) ? said.text.indexOf(text) : -1
+  return at === -1 || said.text.trim() === text ? undefined : cut(said.text.slice(Math.max(0, at - 60)), 140)
+}
+
+/** A judged item, and the conversation that it is from. */
+export interface PlacedItem {
+  readonly c: string
+  readonly item: JudgedItem
+  /** The compaction, if the items are of several. */
+  readonly after?: Child
+}
+
+interface WithPlaces {
+  readonly places: Places
+}
+
+function ProofOf({ c, item, places }: WithPlaces & { c: string; item: JudgedItem }): Child {
   const { proof, why } = item
   if (proof === undefined) return why === undefined ? null : <div class="facts">{WHY_UNJUDGED[why]}</div>
   return (
@@ -103,10 +118,8 @@ function ProofOf({ c, item, linked }: Linked & { c: string; item: JudgedItem }):
         `summary line ${count(proof.line)}`
       ) : (
         <>
-          still in the context,{' '}
-          <RevisionLink c={c} revision={proof.revision} messageId={proof.messageId} linked={linked}>
-            in this message
-          </RevisionLink>
+          still in the context, in{' '}
+          <MessagePlace c={c} revision={proof.revision} messageId={proof.messageId} places={places} />
         </>
       )}
       : <q>{visible(cut(proof.text, MAX_CHARACTERS))}</q>
@@ -114,131 +127,130 @@ function ProofOf({ c, item, linked }: Linked & { c: string; item: JudgedItem }):
   )
 }
 
-function ItemLine({
-  c,
-  item,
-  linked,
-  label,
-}: Linked & {
-  c: string
-  item: JudgedItem
-  /** Kind and verdict of the item, if no heading has them. */
-  label?: string
-}): Child {
-  const { text, said, mentions, resolvedBy } = item
+function ItemLine({ of: { c, item, after }, places }: WithPlaces & { of: PlacedItem }): Child {
+  const { kind, text, said, mentions, resolvedBy, proof } = item
+  const quoted = proof === undefined ? quoteOf(item) : undefined
   return (
     <li>
-      {label === undefined ? null : (
-        <>
-          <span class="kind">{label}</span>{' '}
-        </>
-      )}
-      {visible(cut(text, MAX_CHARACTERS))}{' '}
-      <RevisionLink c={c} revision={said.revision} messageId={said.messageId} linked={linked} />
-      {mentions > 1 ? <span class="facts"> in {many(mentions, 'message')}</span> : null}
-      {resolvedBy === undefined ? null : (
+      <span class="kind">{KINDS[kind]}</span> {visible(cut(text, MAX_CHARACTERS))}{' '}
+      <MessagePlace c={c} revision={said.revision} messageId={said.messageId} places={places} />
+      {mentions > 1 ? <span class="facts"> and in {many(mentions - 1, 'more message')}</span> : null}
+      {after === undefined ? null : <span class="facts"> · {after}</span>}
+      {quoted === undefined ? null : (
         <div class="facts">
-          resolved{linked ? ', ' : ' at '}
-          <RevisionLink c={c} revision={resolvedBy.revision} messageId={resolvedBy.messageId} linked={linked}>
-            in this message
-          </RevisionLink>
-          : {visible(cut(resolvedBy.text, MAX_CHARACTERS))}
+          <q>{visible(quoted)}</q>
         </div>
       )}
-      <ProofOf c={c} item={item} linked={linked} />
+      {resolvedBy === undefined ? null : (
+        <div class="facts">
+          resolved in{' '}
+          <MessagePlace c={c} revision={resolvedBy.revision} messageId={resolvedBy.messageId} places={places} />:{' '}
+          {visible(cut(resolvedBy.text, MAX_CHARACTERS))}
+        </div>
+      )}
+      <ProofOf c={c} item={item} places={places} />
     </li>
   )
 }
 
-function KindList({
-  c,
-  kind,
-  items,
-  linked,
-}: Linked & { c: string; kind: ItemKind; items: readonly JudgedItem[] }): Child {
-  const ofKind = items.filter((item) => item.kind === kind)
-  if (ofKind.length === 0) return null
+/** Items in a line each, at most `MAX_LISTED`. */
+export function ItemList({ items, places }: WithPlaces & { items: readonly PlacedItem[] }): Child {
   return (
-    <>
-      <p class="kind">{ITEM_NAMES[kind]}</p>
-      <ul>
-        {ofKind.slice(0, MAX_LISTED).map((item) => (
-          <ItemLine c={c} item={item} linked={linked} />
-        ))}
-        {ofKind.length > MAX_LISTED ? (
-          <li class="muted">
-            {count(ofKind.length - MAX_LISTED)} more; <code>context-ledger forgotten --json</code> lists them
-          </li>
-        ) : null}
-      </ul>
-    </>
+    <ul class="items">
+      {items.slice(0, MAX_LISTED).map((each) => (
+        <ItemLine of={each} places={places} />
+      ))}
+      {items.length > MAX_LISTED ? (
+        <li class="muted">
+          {count(items.length - MAX_LISTED)} more; <code>context-ledger forgotten --json</code> lists them
+        </li>
+      ) : null}
+    </ul>
   )
 }
 
-/** What the summary keeps of the removed content: counts, and each item with its proof. */
-function Verdicts({ found, linked }: Linked & { found: ForgottenCycle }): Child {
-  const { conversationId: c, report } = found
+/** The items of one verdict: the most important, and the others folded. */
+function VerdictItems({ found, verdict, places }: WithPlaces & { found: ForgottenCycle; verdict: Verdict }): Child {
+  const items = found.report.items
+    .filter((item) => item.verdict === verdict)
+    .map((item) => ({ c: found.conversationId, item }))
+  const name = VERDICT_NAMES[verdict]
+  const most = UNFOLDED[verdict]
+  const rest = items.slice(most)
   return (
-    <section class="fates" aria-label={labelOf('Kept, partial or lost', found)}>
-      <h3>Kept, partial or lost</h3>
-      <VerdictTable label={labelOf('Counts of removed content', found)} counts={report.counts} />
-      {VERDICTS.map((verdict) => {
-        const judged = report.items.filter((item) => item.verdict === verdict)
-        return judged.length === 0 ? null : (
-          <details class={`fate ${verdict}`}>
-            <summary>
-              <b>
-                {VERDICT_NAMES[verdict]} ({count(judged.length)})
-              </b>{' '}
-              <span class="muted">{VERDICT_HINTS[verdict]}</span>
-            </summary>
-            {ITEM_KINDS.map((kind) => (
-              <KindList c={c} kind={kind} items={judged} linked={linked} />
-            ))}
-          </details>
-        )
-      })}
+    <section class={`fate ${verdict}`} aria-label={labelOf(name, found)}>
+      <h4>
+        {name} ({count(verdictsOf(found.report.counts)[verdict])}) <span class="facts">{VERDICT_HINTS[verdict]}</span>
+      </h4>
+      {items.length === 0 ? <p class="muted">Nothing.</p> : null}
+      {most === 0 ? null : <ItemList items={items.slice(0, most)} places={places} />}
+      {rest.length === 0 ? null : (
+        <details class="fold">
+          <summary>Show {most === 0 ? 'all' : `${count(rest.length)} more`}</summary>
+          <ItemList items={rest} places={places} />
+        </details>
+      )}
     </section>
   )
 }
 
-function PairLine({ c, pair, linked }: Linked & { c: string; pair: Pair }): Child {
+/** Lost and kept items of the removed messages, in two columns, with their proofs. */
+function LostAndKept({ found, places }: WithPlaces & { found: ForgottenCycle }): Child {
+  const { counts } = found.report
+  const verdicts = verdictsOf(counts)
+  // Lost and kept are displayed even if empty.
+  const displayed = VERDICTS.filter((verdict) => verdict === 'gone' || verdict === 'kept' || verdicts[verdict] > 0)
+  return (
+    <section class="fates" aria-label={labelOf('Lost and kept', found)}>
+      <h3>Lost and kept</h3>
+      {found.report.items.length === 0 ? (
+        <p class="empty">{NO_ITEMS}</p>
+      ) : (
+        <>
+          <div class="columns">
+            {displayed.map((verdict) => (
+              <VerdictItems found={found} verdict={verdict} places={places} />
+            ))}
+          </div>
+          <details class="fold">
+            <summary>Counts by kind</summary>
+            <VerdictTable label={labelOf('Counts of removed content', found)} counts={counts} />
+          </details>
+        </>
+      )}
+    </section>
+  )
+}
+
+function PairLine({ c, pair, places }: WithPlaces & { c: string; pair: Pair }): Child {
   const { tool, use, subject, first, again, cost, why } = pair
   return (
     <li>
       <span class="kind">{visible(tool === '' ? use : tool)}</span> {visible(cut(subject, MAX_CHARACTERS))}{' '}
       <span class="facts">{costText(cost)}</span>
       <div class="facts">
-        first call{linked ? ', ' : ' at '}
-        <RevisionLink c={c} revision={first.revision} messageId={first.messageId} linked={linked}>
-          in this message
-        </RevisionLink>
-        : <q>{visible(cut(first.text, MAX_CHARACTERS))}</q>
+        first call in <MessagePlace c={c} revision={first.revision} messageId={first.messageId} places={places} />:{' '}
+        <q>{visible(cut(first.text, MAX_CHARACTERS))}</q>
       </div>
       <div class="facts">
-        repeated call{linked ? ', ' : ' at '}
-        <RevisionLink c={c} revision={again.revision} messageId={again.messageId} linked={linked}>
-          in this message
-        </RevisionLink>
-        : <q>{visible(cut(again.text, MAX_CHARACTERS))}</q>
+        repeated in <MessagePlace c={c} revision={again.revision} messageId={again.messageId} places={places} />:{' '}
+        <q>{visible(cut(again.text, MAX_CHARACTERS))}</q>
       </div>
       {why === undefined ? null : <div class="facts">{WHY_UNKNOWN[why]}</div>}
     </li>
   )
 }
 
-const MAX_PAIRS = 200
-
-function Pairs({ c, pairs, linked }: Linked & { c: string; pairs: readonly Pair[] }): Child {
+function Pairs({ c, pairs, places }: WithPlaces & { c: string; pairs: readonly Pair[] }): Child {
   if (pairs.length === 0) return null
   return (
-    <ul>
-      {pairs.slice(0, MAX_PAIRS).map((pair) => (
-        <PairLine c={c} pair={pair} linked={linked} />
+    <ul class="items">
+      {pairs.slice(0, MAX_LISTED).map((pair) => (
+        <PairLine c={c} pair={pair} places={places} />
       ))}
-      {pairs.length > MAX_PAIRS ? (
+      {pairs.length > MAX_LISTED ? (
         <li class="muted">
-          {count(pairs.length - MAX_PAIRS)} more; <code>context-ledger forgotten --json</code> lists them
+          {count(pairs.length - MAX_LISTED)} more; <code>context-ledger forgotten --json</code> lists them
         </li>
       ) : null}
     </ul>
@@ -252,24 +264,28 @@ const comparedText = ({ messages, behind, before }: Report['compared']): string 
     : `Repeated within ${many(messages, 'message')} before: ${costText(before)}; after: ${costText(behind)}.`
 
 /** The cost: each repeated call, and the comparison with the range before the compaction. */
-function RepeatedCalls({ found, linked }: Linked & { found: ForgottenCycle }): Child {
+function RepeatedCalls({ found, places }: WithPlaces & { found: ForgottenCycle }): Child {
   const { conversationId: c, report } = found
   const repeated = report.doneAgain.filter(({ verdict }) => verdict === 'doneAgain')
   const unknown = report.doneAgain.filter(({ verdict }) => verdict === 'unknown')
   return (
     <section class="fates" aria-label={labelOf('Cost', found)}>
       <h3>Cost</h3>
-      <p>
-        Repeated after the compaction, although the removed messages had the result: <b>{costText(report.behind)}</b>.
-      </p>
-      <p>{comparedText(report.compared)}</p>
-      <Pairs c={c} pairs={repeated} linked={linked} />
+      {repeated.length === 0 ? (
+        <p>No tool call was repeated for a result that was removed.</p>
+      ) : (
+        <p>
+          Repeated after the compaction, although the removed messages had the result: <b>{costText(report.behind)}</b>.{' '}
+          <span class="muted">{comparedText(report.compared)}</span>
+        </p>
+      )}
+      <Pairs c={c} pairs={repeated} places={places} />
       {unknown.length === 0 ? null : (
-        <details>
+        <details class="fold">
           <summary>
             {many(unknown.length, 'call')} not known <span class="muted">(not counted)</span>
           </summary>
-          <Pairs c={c} pairs={unknown} linked={linked} />
+          <Pairs c={c} pairs={unknown} places={places} />
         </details>
       )}
     </section>
@@ -277,11 +293,11 @@ function RepeatedCalls({ found, linked }: Linked & { found: ForgottenCycle }): C
 }
 
 /** Verdicts and cost, without the removed messages, which the difference view shows itself. */
-export function ForgottenParts({ found, linked }: Linked & { found: ForgottenCycle }): Child {
+export function ForgottenParts({ found, places }: WithPlaces & { found: ForgottenCycle }): Child {
   return (
     <>
-      <Verdicts found={found} linked={linked} />
-      <RepeatedCalls found={found} linked={linked} />
+      <LostAndKept found={found} places={places} />
+      <RepeatedCalls found={found} places={places} />
     </>
   )
 }
@@ -318,7 +334,7 @@ function RemovedTable({ label, left }: { label: string; left: Report['left'] }):
 }
 
 /** A compaction in full. */
-export function ForgottenCycleView({ found, linked }: Linked & { found: ForgottenCycle }): Child {
+export function ForgottenCycleView({ found, places }: WithPlaces & { found: ForgottenCycle }): Child {
   const { report } = found
   return (
     <>
@@ -333,7 +349,7 @@ export function ForgottenCycleView({ found, linked }: Linked & { found: Forgotte
         <dd>{summaryText(report.summary)}</dd>
       </dl>
       <RemovedTable label={labelOf('Removed, by role and tool', found)} left={report.left} />
-      <ForgottenParts found={found} linked={linked} />
+      <ForgottenParts found={found} places={places} />
     </>
   )
 }

@@ -1,28 +1,38 @@
-/** Losses as sentences, each with its compaction, the message that said it, and the cost. */
+/**
+ * Losses as sentences, each with its compaction, the message that said it, and the cost. The sections have the totals of
+ * the report; items without a sentence are folded lines.
+ */
 import type { Child } from 'hono/jsx'
+import { isProbablyLost } from '../../forgotten/foremost.js'
 import type { ItemKind } from '../../forgotten/items.js'
-import type { ForgottenCycle, JudgedItem } from '../../library/ledger.js'
+import type { ForgottenCycle, ForgottenTotal, JudgedItem } from '../../library/ledger.js'
 import type { Titles } from '../../library/titles.js'
-import { costText, MAX_CHARACTERS, RevisionLink, type Linked } from './forgotten-cycle.js'
+import { costText, ItemList, MAX_CHARACTERS, NAMES, quoteOf, type PlacedItem } from './forgotten-cycle.js'
+import { MessagePlace, type Places } from './places.js'
 import { count, cut, many, Name, visible } from './text.js'
 
 type Loss = ForgottenCycle['report']['foremost']['losses'][number]
 
-interface Headline {
+interface Headline<Of extends Loss = Loss> {
   readonly cycle: ForgottenCycle
-  readonly loss: Loss
+  readonly loss: Of
 }
 
-/** Sentences that are not folded: of what is lost, and of what may be. */
+interface HeadlineProps {
+  /** Titles, if the compactions belong to several conversations. */
+  readonly names: Titles | undefined
+  readonly places: Places
+}
+
+/** Sentences that are not folded. */
+const MAX_REPEATED = 3
 const MAX_LOST = 8
 const MAX_UNCERTAIN = 3
 
-const KNEW: Readonly<Record<JudgedItem['verdict'], string>> = {
+const KNEW = {
   gone: 'the agent no longer knew',
-  blurred: 'the agent knew only a part of',
   unknown: 'the agent may no longer have known',
-  kept: 'the agent knew',
-}
+} as const
 
 const KINDS: Readonly<Record<ItemKind, string>> = {
   request: 'a request',
@@ -44,19 +54,18 @@ const SAID_BY: Readonly<Record<JudgedItem['saidBy'], string>> = {
   developer: 'the instructions',
 }
 
-/** Names and numbers say little alone: the message that has them is quoted. */
-const QUOTED: ReadonlySet<ItemKind> = new Set(['file', 'identifier', 'number'])
-
-/** The words around a name in a text. */
-function around(text: string, name: string): string | undefined {
-  const at = text.indexOf(name)
-  return at === -1 || text.trim() === name ? undefined : cut(text.slice(Math.max(0, at - 60)), 140)
-}
-
 /** 1 → "1st", 22 → "22nd". */
 function ordinal(value: number): string {
   const suffixes: Readonly<Record<string, string>> = { one: 'st', two: 'nd', few: 'rd' }
   return `${count(value)}${suffixes[new Intl.PluralRules('en', { type: 'ordinal' }).select(value)] ?? 'th'}`
+}
+
+function CycleTitle({ cycle, names }: { cycle: ForgottenCycle; names: Titles | undefined }): Child {
+  return names === undefined ? null : (
+    <>
+      <Name text={names.get(cycle.conversationId) ?? cycle.conversationId} most={60} />:{' '}
+    </>
+  )
 }
 
 function Lead({
@@ -70,24 +79,23 @@ function Lead({
 }): Child {
   return (
     <p class="lead">
-      {names === undefined ? null : (
-        <>
-          <Name text={names.get(cycle.conversationId) ?? cycle.conversationId} most={60} />:{' '}
-        </>
-      )}
+      <CycleTitle cycle={cycle} names={names} />
       After the {ordinal(cycle.cycle)} compaction {children}:
     </p>
   )
 }
 
+type LossVerdict = keyof typeof KNEW
+type ItemLoss = Extract<Loss, { kind: 'item' }>
+
 function LostItem({
-  headline: { cycle },
-  item,
+  headline: { cycle, loss },
+  verdict,
   names,
-  linked,
-}: Linked & { headline: Headline; item: JudgedItem; names: Titles | undefined }): Child {
-  const { text, said, saidBy, kind, verdict, mentions, isNeededAgain } = item
-  const quoted = QUOTED.has(kind) ? around(said.text, text) : undefined
+  places,
+}: HeadlineProps & { headline: Headline<ItemLoss>; verdict: LossVerdict }): Child {
+  const { text, said, saidBy, kind, mentions, isNeededAgain } = loss.item
+  const quoted = quoteOf(loss.item)
   return (
     <li class={`headline ${verdict}`} tabindex={-1}>
       <Lead cycle={cycle} names={names}>
@@ -101,7 +109,7 @@ function LostItem({
       )}
       <p class="facts">
         {KINDS[kind]} from {SAID_BY[saidBy]},{' '}
-        <RevisionLink c={cycle.conversationId} revision={said.revision} messageId={said.messageId} linked={linked} />
+        <MessagePlace c={cycle.conversationId} revision={said.revision} messageId={said.messageId} places={places} />
         {mentions > 1 ? ` and in ${many(mentions - 1, 'more message')}` : null}
         {isNeededAgain === true ? <b class="bad"> · needed again later</b> : null}
       </p>
@@ -109,106 +117,218 @@ function LostItem({
   )
 }
 
+type RepeatedLoss = Extract<Loss, { kind: 'repeated' }>
+
 function RepeatedWork({
-  headline: { cycle },
-  loss,
+  headline: { cycle, loss },
   names,
-  linked,
-}: Linked & { headline: Headline; loss: Extract<Loss, { kind: 'repeated' }>; names: Titles | undefined }): Child {
+  places,
+}: HeadlineProps & { headline: Headline<RepeatedLoss> }): Child {
   const { conversationId: c } = cycle
+  const { tool, use, subject, cost, first, again } = loss
   return (
     <li class="headline repeated" tabindex={-1}>
       <Lead cycle={cycle} names={names}>
         the agent did again what it had done before
       </Lead>
       <p class="what">
-        {visible(loss.tool === '' ? loss.use : loss.tool)} <code>{visible(cut(loss.subject, MAX_CHARACTERS))}</code>
+        {visible(tool === '' ? use : tool)} <code>{visible(cut(subject, MAX_CHARACTERS))}</code>
       </p>
       <p class="facts">
-        cost <b>{costText(loss.cost)}</b>; {linked ? null : 'first at '}
-        <RevisionLink c={c} revision={loss.first.revision} messageId={loss.first.messageId} linked={linked}>
-          first call
-        </RevisionLink>
-        , {linked ? null : 'again at '}
-        <RevisionLink c={c} revision={loss.again.revision} messageId={loss.again.messageId} linked={linked}>
-          repeated call
-        </RevisionLink>
+        cost <b>{costText(cost)}</b>; first call in{' '}
+        <MessagePlace c={c} revision={first.revision} messageId={first.messageId} places={places} />, repeated in{' '}
+        <MessagePlace c={c} revision={again.revision} messageId={again.messageId} places={places} />
       </p>
     </li>
   )
 }
 
-function List({
-  headlines,
-  names,
-  linked,
-}: Linked & { headlines: readonly Headline[]; names: Titles | undefined }): Child {
-  return (
-    <ul class="headlines">
-      {headlines.map((headline) =>
-        headline.loss.kind === 'item' ? (
-          <LostItem headline={headline} item={headline.loss.item} names={names} linked={linked} />
-        ) : (
-          <RepeatedWork headline={headline} loss={headline.loss} names={names} linked={linked} />
+/** Losses that say something by themselves come before names and numbers; of these, the ones that were needed again. */
+const tierOf = ({ item }: ItemLoss): number => (!NAMES.has(item.kind) ? 0 : item.isNeededAgain === true ? 1 : 2)
+
+/** The foremost losses of the compactions: the most important of each compaction before the next of each. */
+function headlinesOf(cycles: readonly ForgottenCycle[]): readonly Headline[] {
+  return cycles
+    .flatMap((cycle) => cycle.report.foremost.losses.map((loss, rank) => ({ headline: { cycle, loss }, rank })))
+    .toSorted((a, b) => a.rank - b.rank)
+    .map(({ headline }) => headline)
+}
+
+/** The sentences of a verdict. Items that the context probably has in other words are left to the folded lines. */
+function itemHeadlines(cycles: readonly ForgottenCycle[], verdict: LossVerdict): readonly Headline<ItemLoss>[] {
+  return headlinesOf(cycles)
+    .flatMap(({ cycle, loss }) =>
+      loss.kind === 'item' && loss.item.verdict === verdict && isProbablyLost(loss.item) ? [{ cycle, loss }] : [],
+    )
+    .toSorted((a, b) => tierOf(a.loss) - tierOf(b.loss))
+}
+
+const keyOf = ({ conversationId, revision }: ForgottenCycle, { kind, text, said }: JudgedItem): string =>
+  JSON.stringify([conversationId, revision, kind, text, said.messageId])
+
+/** The items of a verdict without a sentence, as lines. */
+function otherItems(
+  cycles: readonly ForgottenCycle[],
+  verdict: JudgedItem['verdict'],
+  headlines: readonly Headline<ItemLoss>[],
+  names: Titles | undefined,
+): readonly PlacedItem[] {
+  const inSentences = new Set(headlines.map(({ cycle, loss }) => keyOf(cycle, loss.item)))
+  return cycles.flatMap((cycle) =>
+    cycle.report.items
+      .filter((item) => item.verdict === verdict && !inSentences.has(keyOf(cycle, item)))
+      .map((item) => ({
+        c: cycle.conversationId,
+        item,
+        after: (
+          <>
+            <CycleTitle cycle={cycle} names={names} />
+            compaction {count(cycle.cycle)}
+          </>
         ),
-      )}
-    </ul>
+      })),
   )
 }
 
-/** Losses that say something by themselves come before names and numbers; of these, the ones that were needed again. */
-const tierOf = (loss: Loss): number =>
-  loss.kind === 'repeated' || !QUOTED.has(loss.item.kind) ? 0 : loss.item.isNeededAgain === true ? 1 : 2
-
-/** The losses of the compactions: in each tier, the most important of each compaction before the next of each. */
-function headlinesOf(cycles: readonly ForgottenCycle[]): readonly Headline[] {
-  const ranked = cycles.flatMap((cycle) => cycle.report.foremost.losses.map((loss, rank) => ({ cycle, loss, rank })))
-  return ranked.toSorted((a, b) => tierOf(a.loss) - tierOf(b.loss) || a.rank - b.rank)
+/** The remaining items as lines. Compactions that are not displayed in full add only their number. */
+function Rest({
+  items,
+  total,
+  isAll,
+  places,
+}: {
+  items: readonly PlacedItem[]
+  total: number
+  /** True if the section has no sentences. */
+  isAll: boolean
+  places: Places
+}): Child {
+  if (total === 0) return null
+  return (
+    <details class="fold">
+      <summary>{isAll ? 'Show all' : `Show ${count(total)} more`}</summary>
+      <ItemList items={items} places={places} />
+      {total === items.length ? null : (
+        <p class="muted">
+          {count(total - items.length)} of compactions that are not shown in full:{' '}
+          <code>context-ledger forgotten --json</code> lists them
+        </p>
+      )}
+    </details>
+  )
 }
 
-const isUncertain = ({ loss }: Headline): boolean => loss.kind === 'item' && loss.item.verdict === 'unknown'
-
-/** The first headlines, and the others folded. */
-function FoldedList({
-  headlines,
+/** The items of a verdict: the first as sentences, all others folded. Together they are `total`. */
+function ItemSection({
+  title,
+  hint,
+  cycles,
+  verdict,
   most,
+  total,
   names,
-  linked,
-}: Linked & { headlines: readonly Headline[]; most: number; names: Titles | undefined }): Child {
-  const rest = headlines.slice(most)
+  places,
+}: HeadlineProps & {
+  title: string
+  hint?: string
+  cycles: readonly ForgottenCycle[]
+  verdict: LossVerdict
+  most: number
+  total: number
+}): Child {
+  if (total === 0) return null
+  const headlines = itemHeadlines(cycles, verdict).slice(0, most)
   return (
-    <>
-      <List headlines={headlines.slice(0, most)} names={names} linked={linked} />
+    <section aria-label={title}>
+      <h3>
+        {title}: {many(total, 'item')}
+      </h3>
+      {hint === undefined ? null : <p class="facts">{hint}</p>}
+      {headlines.length === 0 ? null : (
+        <ul class="headlines">
+          {headlines.map((headline) => (
+            <LostItem headline={headline} verdict={verdict} names={names} places={places} />
+          ))}
+        </ul>
+      )}
+      <Rest
+        items={otherItems(cycles, verdict, headlines, names)}
+        total={total - headlines.length}
+        isAll={headlines.length === 0}
+        places={places}
+      />
+    </section>
+  )
+}
+
+/** Repeated work: the most expensive of each compaction. */
+function RepeatedSection({ cycles, names, places }: HeadlineProps & { cycles: readonly ForgottenCycle[] }): Child {
+  const headlines = headlinesOf(cycles).flatMap(({ cycle, loss }) =>
+    loss.kind === 'repeated' ? [{ cycle, loss }] : [],
+  )
+  if (headlines.length === 0) return null
+  const list = (some: typeof headlines): Child => (
+    <ul class="headlines">
+      {some.map((headline) => (
+        <RepeatedWork headline={headline} names={names} places={places} />
+      ))}
+    </ul>
+  )
+  const rest = headlines.slice(MAX_REPEATED)
+  return (
+    <section aria-label="Repeated work">
+      <h3>Repeated work</h3>
+      {list(headlines.slice(0, MAX_REPEATED))}
       {rest.length === 0 ? null : (
         <details class="fold">
           <summary>{count(rest.length)} more</summary>
-          <List headlines={rest} names={names} linked={linked} />
+          {list(rest)}
         </details>
       )}
-    </>
+    </section>
   )
 }
 
-/** The most important losses, then what may be lost. */
+/** Items of which the context has a part, folded. */
+function PartialSection({
+  cycles,
+  total,
+  names,
+  places,
+}: HeadlineProps & { cycles: readonly ForgottenCycle[]; total: number }): Child {
+  return total === 0 ? null : (
+    <section aria-label="Known in part">
+      <h3>Known in part: {many(total, 'item')}</h3>
+      <Rest items={otherItems(cycles, 'blurred', [], names)} total={total} isAll places={places} />
+    </section>
+  )
+}
+
+/**
+ * The losses in sections: repeated work, lost items, possibly lost items, partial items.
+ * @param verdicts the totals, of all compactions: the sections have the same numbers
+ */
 export function Headlines({
   cycles,
+  verdicts: { gone, blurred, unknown },
   names,
-  linked,
-}: Linked & { cycles: readonly ForgottenCycle[]; names: Titles | undefined }): Child {
-  const headlines = headlinesOf(cycles)
-  if (headlines.length === 0) return <p class="empty">No loss was found.</p>
-  const lost = headlines.filter((headline) => !isUncertain(headline))
-  const uncertain = headlines.filter(isUncertain)
+  places,
+}: HeadlineProps & { cycles: readonly ForgottenCycle[]; verdicts: ForgottenTotal['verdicts'] }): Child {
+  const common = { cycles, names, places }
+  if (gone + blurred + unknown === 0 && headlinesOf(cycles).length === 0) return <p class="empty">No loss was found.</p>
   return (
     <>
-      {lost.length === 0 ? null : <FoldedList headlines={lost} most={MAX_LOST} names={names} linked={linked} />}
-      {uncertain.length === 0 ? null : (
-        <>
-          <h3>May be lost</h3>
-          <p class="facts">The summary has no words of these. It may say the same in other words.</p>
-          <FoldedList headlines={uncertain} most={MAX_UNCERTAIN} names={names} linked={linked} />
-        </>
-      )}
+      <RepeatedSection {...common} />
+      <ItemSection {...common} title="Lost" verdict="gone" most={MAX_LOST} total={gone} />
+      <ItemSection
+        {...common}
+        title="May be lost"
+        hint="Code cannot decide these: the summary may say the same in other words."
+        verdict="unknown"
+        most={MAX_UNCERTAIN}
+        total={unknown}
+      />
+      <PartialSection {...common} total={blurred} />
     </>
   )
 }

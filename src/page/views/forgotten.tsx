@@ -4,16 +4,9 @@ import type { ForgottenTotal, ForgottenTotals } from '../../library/ledger.js'
 import type { Titles } from '../../library/titles.js'
 import { link } from '../links.js'
 import type { ForgottenFound, ForgottenRow } from '../reading/forgotten.js'
-import {
-  byText,
-  costText,
-  ForgottenCycleView,
-  VERDICTS,
-  VERDICT_NAMES,
-  VerdictTable,
-  type Linked,
-} from './forgotten-cycle.js'
+import { byText, costText, ForgottenCycleView, VERDICTS, VERDICT_NAMES, VerdictTable } from './forgotten-cycle.js'
 import { Headlines } from './forgotten-headlines.js'
+import type { Places } from './places.js'
 import { figure, Table } from './table.js'
 import { count, cut, many, Name, visible, Time } from './text.js'
 
@@ -99,6 +92,11 @@ function Summary({
           <b>{count(verdicts.unknown)}</b> may be lost
         </span>
       )}
+      {verdicts.blurred === 0 ? null : (
+        <span>
+          <b>{count(verdicts.blurred)}</b> known in part
+        </span>
+      )}
       {behind.calls === 0 ? null : (
         <span>
           repeated: <b>{costText(behind)}</b>
@@ -116,8 +114,8 @@ function Figures({ found, names }: { found: ForgottenFound; names: Titles | unde
     <details class="fold">
       <summary>All figures</summary>
       <p class="muted">
-        Determined by code, without a model. Each verdict has a proof: a line of the summary or a revision of the log.
-        If code cannot decide, the verdict is unknown.
+        Determined by code, without a model. Each verdict has a proof: a line of the summary or a message. If code
+        cannot decide, the item may be lost.
       </p>
       <VerdictTable label="Counts of all removed content" counts={counts} />
       <h3>Totals</h3>
@@ -150,7 +148,15 @@ function Figures({ found, names }: { found: ForgottenFound; names: Titles | unde
 }
 
 /** The compactions in full, each folded. */
-function Compactions({ found, names, linked }: Linked & { found: ForgottenFound; names: Titles | undefined }): Child {
+function Compactions({
+  found,
+  names,
+  places,
+}: {
+  found: ForgottenFound
+  names: Titles | undefined
+  places: Places
+}): Child {
   const { rows, whole } = found
   const fullIndexes = rows.flatMap(({ isWhole }, index) => (isWhole ? [index] : []))
   return (
@@ -168,12 +174,12 @@ function Compactions({ found, names, linked }: Linked & { found: ForgottenFound;
                   {many(row.behind.calls, 'call')} repeated
                 </span>
               </summary>
-              {linked ? (
+              {places.linked ? (
                 <p>
                   <a href={link('/difference', { c: each.conversationId, cycle: each.cycle })}>What changed</a>
                 </p>
               ) : null}
-              <ForgottenCycleView found={each} linked={linked} />
+              <ForgottenCycleView found={each} places={places} />
             </details>
           </section>
         )
@@ -192,18 +198,19 @@ function Compactions({ found, names, linked }: Linked & { found: ForgottenFound;
 export function ForgottenView({
   found,
   names,
-  linked,
-}: Linked & {
+  places,
+}: {
   found: ForgottenFound
   /** Titles, if the compactions belong to several conversations. */
   names: Titles | undefined
+  places: Places
 }): Child {
   if (found.rows.length === 0) return <p class="empty">Nothing has been compacted, so nothing was forgotten.</p>
   return (
     <>
       <Summary found={found} names={names} />
-      <Headlines cycles={found.whole} names={names} linked={linked} />
-      <Compactions found={found} names={names} linked={linked} />
+      <Headlines cycles={found.whole} verdicts={found.totals.all.verdicts} names={names} places={places} />
+      <Compactions found={found} names={names} places={places} />
       <Figures found={found} names={names} />
     </>
   )

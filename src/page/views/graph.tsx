@@ -6,6 +6,9 @@ import type { Child } from 'hono/jsx'
 import { summaryOf } from '../../domain/conversation/batch.js'
 import type { BatchOrigin, ChunkOrigin, OriginalMessage } from '../../library/ledger.js'
 import { conversationLink, link } from '../links.js'
+import type { TurnOf } from '../reading/turns.js'
+import { ROLES } from './chat.js'
+import { MessagePlace, turnsText, type Places } from './places.js'
 import { count, linesOf, many, oneLine, plain, visible } from './text.js'
 
 interface Node {
@@ -69,7 +72,11 @@ function summaryText(batch: BatchOrigin): Pick<Node, 'title' | 'detail' | 'fullT
 export function layOut(
   c: string,
   batches: readonly BatchOrigin[],
-  { open, within }: { readonly open?: OpenChunk | undefined; readonly within?: string | undefined } = {},
+  {
+    open,
+    within,
+    turnOf = () => undefined,
+  }: { readonly open?: OpenChunk | undefined; readonly within?: string | undefined; readonly turnOf?: TurnOf } = {},
 ): {
   readonly nodes: readonly Node[]
   readonly edges: readonly Edge[]
@@ -129,7 +136,8 @@ export function layOut(
         y,
         kind: 'messages',
         title: many(covered.messageIds.length, 'message'),
-        detail: `revisions ${count(covered.firstRevision)}–${count(covered.lastRevision)}`,
+        detail: turnsText(turnOf, c, covered.firstRevision, covered.lastRevision) ?? '',
+        fullText: `revisions ${count(covered.firstRevision)} to ${count(covered.lastRevision)}`,
         href: `${link('/graph', { c, batch: within, open: isOpen ? undefined : batch.batchId })}#box-${batch.batchId}`,
         opens: batch.batchId,
         isOpen,
@@ -161,57 +169,72 @@ export function layOut(
   return { nodes, edges, columns, omitted }
 }
 
+/** Whether a batch is made from another one, or is it. */
+const hasSource = (batch: BatchOrigin, batchId: string | undefined): boolean =>
+  batchId !== undefined && (batch.batchId === batchId || batch.sources.some((source) => hasSource(source, batchId)))
+
+interface ListProps {
+  readonly c: string
+  readonly open: OpenChunk | undefined
+  readonly within: string | undefined
+  readonly places: Places
+}
+
+/** The messages of an expanded batch in the list. */
+function OpenMessages({ c, open, places }: ListProps & { open: OpenChunk }): Child {
+  return (
+    <ul>
+      {open.messages.slice(0, MAX_LEAVES).map(({ message, messageId, recorded }) => (
+        <li>
+          <b>{ROLES[message.role]}</b> <span class="line">{visible(oneLine(linesOf(message).join(' '), 200))}</span>{' '}
+          <MessagePlace c={c} revision={recorded.revision} messageId={messageId} places={places} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
 /** A batch with its sources and messages as a list, for screens that are narrower than the drawing. */
-function SourceItem({
-  c,
-  batch,
-  open,
-  linked,
-}: {
-  c: string
-  batch: BatchOrigin
-  open: OpenChunk | undefined
-  linked: boolean
-}): Child {
-  const { title, fullText } = summaryText(batch)
+function SourceItem({ batch, ...props }: ListProps & { batch: BatchOrigin }): Child {
+  const { c, open, within, places } = props
   const covered = coveredBy(batch)
   const isOpen = open?.batchId === batch.batchId
+  const address = link('/graph', { c, batch: within, open: isOpen ? undefined : batch.batchId })
   return (
     <li>
-      <a class={`batch ${batch.state}`} href={linked ? link('/explain', { c, batch: batch.batchId }) : undefined}>
-        {fullText === undefined ? title : oneLine(fullText.slice(fullText.indexOf('. ') + 2), 160)}
+      <a
+        class={`batch line ${batch.state}`}
+        href={places.linked ? link('/explain', { c, batch: batch.batchId }) : undefined}
+      >
+        {visible(oneLine(summaryOf(batch).replaceAll(/[#*`]+/gu, ''), 200)) || 'Summary'}
       </a>
       <span class="facts">
-        {many(batch.messageCount, 'message')}, {many(batch.tokens, 'token')}
-      </span>
-      {batch.sources.length === 0 ? null : (
-        <ul>
-          {batch.sources.map((source) => (
-            <SourceItem c={c} batch={source} open={open} linked={linked} />
-          ))}
-        </ul>
-      )}
-      {covered === undefined ? null : (
-        <ul>
-          <li>
-            <a href={linked ? link('/graph', { c, open: isOpen ? undefined : batch.batchId }) : undefined}>
-              {isOpen ? '▾ ' : '▸ '}
-              {many(covered.messageIds.length, 'message')}
+        {[
+          turnsText(places.turnOf, c, batch.firstRevision, batch.lastRevision),
+          many(batch.messageCount, 'message'),
+          many(batch.tokens, 'token'),
+        ]
+          .filter((each) => each !== undefined)
+          .join(', ')}
+        {covered === undefined || !places.linked ? null : (
+          <>
+            {' · '}
+            <a class="nowrap" href={address}>
+              {isOpen ? 'hide messages' : 'show messages'}
             </a>
-            {isOpen ? (
-              <ul>
-                {open.messages.slice(0, MAX_LEAVES).map(({ message, messageId, recorded }) => (
-                  <li>
-                    <b>{message.role}</b>{' '}
-                    <a href={conversationLink({ c, at: recorded.revision, m: messageId })}>
-                      {visible(oneLine(linesOf(message).join(' '), 120)) || messageId}
-                    </a>
-                  </li>
-                ))}
-              </ul>
-            ) : null}
-          </li>
-        </ul>
+          </>
+        )}
+      </span>
+      {isOpen ? <OpenMessages {...props} open={open} /> : null}
+      {batch.sources.length === 0 ? null : (
+        <details open={hasSource(batch, open?.batchId)}>
+          <summary>made from {many(batch.sources.length, 'summary', 'summaries')}</summary>
+          <ul>
+            {batch.sources.map((source) => (
+              <SourceItem {...props} batch={source} />
+            ))}
+          </ul>
+        </details>
       )}
     </li>
   )
@@ -220,7 +243,7 @@ function SourceItem({
 export function Graph({
   c,
   batches,
-  linked = true,
+  places,
   open,
   within,
 }: {
@@ -230,11 +253,11 @@ export function Graph({
   open?: OpenChunk | undefined
   /** The batch of the graph; default: all batches. */
   within?: string | undefined
-  /** False in report files, which have no links to the page. */
-  linked?: boolean
+  places: Places
 }): Child {
+  const { linked, turnOf } = places
   if (batches.length === 0) return <p class="empty">Nothing has been compacted.</p>
-  const { nodes, edges, columns, omitted } = layOut(c, batches, { open, within })
+  const { nodes, edges, columns, omitted } = layOut(c, batches, { open, within, turnOf })
   const width = columns * COLUMN
   const height = Math.max(...nodes.map(({ y }) => y)) + ROW + 8
   const heads = [
@@ -247,13 +270,14 @@ export function Graph({
   ]
   return (
     <>
-      <p class="muted">
+      <p class="muted of-drawing">
         Blue: in the current context. Dashed: merged into a newer summary.
         {linked ? ' Click a summary for its sources, or a box of messages to expand it.' : null}
       </p>
+      <p class="muted of-list">Oldest first. Blue: in the current context.</p>
       <ul class="source-list">
         {batches.slice(0, MAX_LEAVES).map((batch) => (
-          <SourceItem c={c} batch={batch} open={open} linked={linked} />
+          <SourceItem c={c} batch={batch} open={open} within={within} places={places} />
         ))}
       </ul>
       <div class="wide graph" role="region" aria-label="Summaries, their sources and messages" tabindex={0}>
