@@ -114,7 +114,7 @@ export function createEditionConversation(
     const redacted = await redactCommands(log, state, commands, provenance)
     if (E.isLeft(redacted)) return redacted
     const { commands: safe, provenance: by, replacements } = redacted.right
-    const keys = recording ? await sealingKeys(log, state.conversationId, safe, true) : undefined
+    const keys = recording ? await sealingKeys(log, state.conversationId, safe, 'store') : undefined
     const epoch = keys?.conversation.epoch
     knownEpoch ??= epoch
     // Texts in this state were erased meanwhile.

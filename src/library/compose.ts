@@ -273,14 +273,15 @@ export interface KeyPlace {
 /** Vaults of ledgers in memory, which end with this process. */
 const memoryVault = createMemoryKeyVault()
 
-async function vaultOf(store: string, keys: KeyPlace['keys']): Promise<KeyVault> {
+async function vaultOf(store: string, keys: KeyPlace['keys'], isBlocking: boolean): Promise<KeyVault> {
   if (typeof keys === 'object') return keys
   const text = keys ?? process.env['CONTEXT_LEDGER_KEYS']
-  if (text === undefined) return store === 'memory' ? memoryVault : createKeyFolder(defaultKeyFolder())
+  if (text === undefined)
+    return store === 'memory' ? memoryVault : createKeyFolder(defaultKeyFolder(), undefined, isBlocking)
   const address = keyAddressGiven(keys === undefined ? 'CONTEXT_LEDGER_KEYS' : 'keys', text)
   switch (address.kind) {
     case 'folder':
-      return createKeyFolder(address.folder)
+      return createKeyFolder(address.folder, undefined, isBlocking)
     case 'vault': {
       const { createVaultTransit } = await import('../adapters/vault-transit/key-vault.js')
       return createVaultTransit(address)
@@ -308,14 +309,14 @@ function keyAddressGiven(field: string, text: string): KeyAddress {
 
 /** The keys of texts; undefined if the ledger is not erasable. Makes an empty ledger erasable if requested. */
 async function openTextKeys(
-  { log, db }: Pick<Stores, 'log' | 'db'>,
+  { log, db, isDatabaseShared, readBy }: Pick<Stores, 'log' | 'db' | 'isDatabaseShared' | 'readBy'>,
   store: string,
   { keys, erasable }: KeyPlace,
 ): Promise<TextKeys | undefined> {
-  const keyrings = createPostgresKeyringStore(db)
+  const keyrings = createPostgresKeyringStore(db, !isDatabaseShared && readBy === undefined)
   const isErasable = (await keyrings.ledger()) !== undefined
   if (!isErasable && erasable !== true) return undefined
-  const vault = await vaultOf(store, keys)
+  const vault = await vaultOf(store, keys, !isDatabaseShared)
   if (!isErasable) {
     if (await hasEvents(log.store)) throw notErasable('erasable')
     await TextKeys.create(keyrings, vault)

@@ -7,6 +7,7 @@
 import type { taskEither as TE } from 'fp-ts'
 import type { EventToAppend, StoredEvent } from '../domain/events/stored-event.js'
 import { isRecord } from '../lib/is-record.js'
+import type { KeyringRecord } from './keyring-store.js'
 
 export type { EventToAppend, StoredEvent } from '../domain/events/stored-event.js'
 
@@ -116,6 +117,17 @@ export interface EventStore {
     expected: ExpectedRevision,
     events: readonly EventToAppend[],
   ): TE.TaskEither<AppendFailure, Appended>
+  /**
+   * Like `append`, with the keys of a conversation that has none: both are recorded, or nothing. Returns undefined if the
+   * conversation has keys; nothing is written then. Only for a store with the tables of keys in its own database, which
+   * belongs to this process; otherwise the caller stores the keys first.
+   */
+  readonly appendWithKeyring?: (
+    keyring: KeyringRecord,
+    stream: string,
+    expected: ExpectedRevision,
+    events: readonly EventToAppend[],
+  ) => TE.TaskEither<AppendFailure, Appended | undefined>
   /** The stream's events from `from` on, in `direction`; none if the stream does not exist. */
   readStream(stream: string, options?: ReadOptions): AsyncIterable<StoredEvent>
   /** The events at these revisions, in ascending order. Missing revisions are skipped. */

@@ -47,6 +47,8 @@ export interface KeyringStore {
   isSubjectErased(subject: string): Promise<boolean>
   /** Stores keyed fingerprints of erased messages. */
   addFingerprints(fingerprints: readonly string[]): Promise<void>
+  /** False if no fingerprint is stored. True if it is not known without reading. */
+  mayHaveFingerprints(): Promise<boolean>
   /** Which of these fingerprints are stored. */
   findFingerprints(fingerprints: readonly string[]): Promise<ReadonlySet<string>>
 }

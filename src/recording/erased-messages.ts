@@ -29,7 +29,7 @@ export async function withoutErased(
   keys: TextKeys | undefined,
   commands: readonly Command[],
 ): Promise<readonly Command[]> {
-  if (keys === undefined) return commands
+  if (keys === undefined || !(await keys.mayHaveFingerprints())) return commands
   const fingerprints = commands.flatMap((command) =>
     command.type === 'AppendMessages' ? command.messages.flatMap((message) => fingerprintOf(keys, message) ?? []) : [],
   )

@@ -18,6 +18,7 @@ import { wrongAnswer } from './check-answers.js'
 import { catchUpConversation, loadConversation, type Log } from './load-conversation.js'
 import {
   appendUntilKnown,
+  appendWithNewKeys,
   encodeEvents,
   sealingKeys,
   withIdSeeds,
@@ -155,8 +156,7 @@ class CommandRun {
     private commands: readonly Command[],
     private readonly provenance: Provenance,
     private readonly replacements: RedactedCommands['replacements'],
-    /** True if another process may have changed the keys since they were read. */
-    private mustReadKeys: boolean,
+    private keysFrom: 'memory' | 'store' | 'new',
     /** The commands as they came. An older event may have the text that is redacted today. */
     private readonly received: readonly Command[],
   ) {
@@ -173,8 +173,8 @@ class CommandRun {
 
   private async attempt(): Promise<Result | undefined> {
     // After the state, so that an erasure that the state includes is known to the keys.
-    this.keys = await sealingKeys(this.log, this.state.conversationId, this.commands, this.mustReadKeys)
-    this.mustReadKeys = true
+    this.keys = await sealingKeys(this.log, this.state.conversationId, this.commands, this.keysFrom)
+    this.keysFrom = 'store'
     const duplicates = await this.removeCompactedDuplicates()
     if (E.isLeft(duplicates)) return duplicates
     const decided = this.decideAll()
@@ -188,8 +188,17 @@ class CommandRun {
       await this.avoidTakenIds()
       return undefined
     }
-    const appended = await appendUntilKnown(this.log, this.stream, this.state.revision, encoded)
+    const appended = await this.append(encoded)
+    if (appended === undefined) return undefined
     return await this.afterAppend(appended, decided.right, derived)
+  }
+
+  /** Undefined if the conversation has other keys than those that were created for it. */
+  private async append(encoded: EncodedEvents): Promise<E.Either<AppendFailure, Recorded> | undefined> {
+    const { log, stream, state, keys } = this
+    return keys?.created === undefined
+      ? await appendUntilKnown(log, stream, state.revision, encoded)
+      : await appendWithNewKeys(log, stream, encoded, keys.created)
   }
 
   /** Whether compacted or withdrawn messages may have the ids of new ones without the store noticing. */
@@ -347,8 +356,8 @@ export function createConversations({
           if (E.isLeft(redacted)) return redacted
           const { commands: safe, provenance: by } = redacted.right
           const replacements = new Map([...(replaced ?? []), ...redacted.right.replacements])
-          const mustReadKeys = !isCached && !alone
-          return await new CommandRun(log, clock, states, state, safe, by, replacements, mustReadKeys, commands).run()
+          const keysFrom = state.revision < 0 ? 'new' : isCached || alone ? 'memory' : 'store'
+          return await new CommandRun(log, clock, states, state, safe, by, replacements, keysFrom, commands).run()
         },
         (result) => (E.isLeft(result) && result.left.kind === 'StoreUnavailable' ? result.left.detail : undefined),
       ),

@@ -1,5 +1,5 @@
 /** Encodes decided events for their stream, and appends them until the outcome is known. */
-import { either as E } from 'fp-ts'
+import { either as E, type taskEither as TE } from 'fp-ts'
 import { encode, encodeData, type Provenance } from '../domain/events/codec.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import { eventTypes, type Event, type RecordedEvent } from '../domain/events/index.js'
@@ -10,7 +10,7 @@ import { recordable, type NotRecordable } from '../domain/events/recordable.js'
 import { backoffMs } from '../lib/backoff.js'
 import { sleep } from '../ports/clock.js'
 import type { AppendFailure, Appended, EventToAppend } from '../ports/event-store.js'
-import { notErasable, type ConversationKeys } from '../sealing/text-keys.js'
+import { notErasable, type ConversationKeys, type NewKeys } from '../sealing/text-keys.js'
 import type { Log } from './load-conversation.js'
 import { countReplaced, type RedactedCommands } from './redaction.js'
 
@@ -36,6 +36,8 @@ export interface EncodingOptions {
 export interface SealingKeys {
   readonly conversation: ConversationKeys
   readonly pseudonym: (subject: string) => string
+  /** Present if the keys are not stored yet. */
+  readonly created?: NewKeys
 }
 
 /** Commands that record no text: they need no keys, and are possible in a conversation without any. */
@@ -64,13 +66,14 @@ export function withIdSeeds(keys: SealingKeys | undefined, commands: readonly Co
 
 /**
  * The keys for the events of these commands; undefined if the ledger is not erasable.
- * @param afresh reads them again, because another process may have changed them
+ * @param from `memory`: may be known already; `store`: read again, because another process may have changed them; `new`:
+ *   created, because the conversation has no events
  */
 export async function sealingKeys(
   { keys }: Log,
   conversationId: string,
   commands: readonly Command[],
-  afresh: boolean,
+  from: 'memory' | 'store' | 'new',
 ): Promise<SealingKeys | undefined> {
   const subjects = subjectsOf(commands)
   if (keys === undefined) {
@@ -79,7 +82,11 @@ export async function sealingKeys(
   }
   if (commands.every(({ type }) => WITHOUT_TEXT.has(type))) return undefined
   const pseudonym = (subject: string): string => keys.pseudonym(subject)
-  return { conversation: await keys.toRecord(conversationId, subjects.map(pseudonym), afresh), pseudonym }
+  if (from === 'new' && subjects.length === 0) {
+    const created = keys.begin(conversationId)
+    return { conversation: created.keys, pseudonym, created }
+  }
+  return { conversation: await keys.toRecord(conversationId, subjects.map(pseudonym), from === 'store'), pseudonym }
 }
 
 /** The persons that the messages of these commands are about. */
@@ -168,6 +175,40 @@ export async function appendUntilKnown(
 ): Promise<E.Either<AppendFailure, Recorded>> {
   for (const body of encoded.bodies) await log.bodies.put(body.sha256, body.text)
   const append = log.store.append(stream, expected < 0 ? 'no_stream' : expected, encoded.toStore)
+  return await untilKnown(append, expected + encoded.toStore.length)
+}
+
+/**
+ * Appends the first events of a conversation after its new keys were stored, or with them.
+ * @returns undefined if other keys must be used; nothing is recorded then
+ */
+export async function appendWithNewKeys(
+  log: Log,
+  stream: string,
+  encoded: EncodedEvents,
+  created: NewKeys,
+): Promise<E.Either<AppendFailure, Recorded> | undefined> {
+  const record = await created.record
+  if (record === undefined) return undefined
+  if (log.store.appendWithKeyring === undefined || encoded.bodies.length > 0) {
+    if (!(await created.store())) return undefined
+    created.keep()
+    return await appendUntilKnown(log, stream, -1, encoded)
+  }
+  // The database is in this process: no connection can break, so a failure is not tried again.
+  const append = log.store.appendWithKeyring(record, stream, 'no_stream', encoded.toStore)
+  const appended = await append()
+  if (E.isLeft(appended)) return appended
+  if (appended.right === undefined) return undefined
+  created.keep()
+  return E.right({ ...appended.right, ours: true })
+}
+
+/** Appends until the outcome is known. `last`: the revision of the last event if this call records it. */
+async function untilKnown(
+  append: TE.TaskEither<AppendFailure, Appended>,
+  last: number,
+): Promise<E.Either<AppendFailure, Recorded>> {
   const mayBegin = performance.now() + FURTHER_WITHIN_MS
   let result = await append()
   let failures = 0
@@ -177,7 +218,6 @@ export async function appendUntilKnown(
     result = await append()
   }
   // Events repeated from an earlier append have an older revision than the requested one.
-  const last = expected + encoded.toStore.length
   const retried = failures > 0
   return E.map((appended: Appended) => ({
     ...appended,

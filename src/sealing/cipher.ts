@@ -36,12 +36,16 @@ export const encrypt = (key: Uint8Array, context: string, text: string): Encrypt
 /** The text; undefined if it was changed, or encrypted with another key or context. */
 export function decrypt(key: Uint8Array, context: string, { iv, text }: Encrypted): string | undefined {
   const bytes = Buffer.from(text, 'base64')
-  if (bytes.length < TAG_BYTES) return undefined
+  const end = bytes.length - TAG_BYTES
+  if (end < 0) return undefined
   try {
     const decipher = createDecipheriv(ALGORITHM, key, Buffer.from(iv, 'base64'))
       .setAAD(Buffer.from(context))
-      .setAuthTag(bytes.subarray(-TAG_BYTES))
-    return decipher.update(bytes.subarray(0, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
+      .setAuthTag(bytes.subarray(end))
+    // Without an output encoding, which would cost a third more. The mode has no padding, so `final` adds no bytes.
+    const plain = decipher.update(bytes.subarray(0, end))
+    decipher.final()
+    return plain.toString('utf8')
   } catch {
     // The tag does not match.
     return undefined

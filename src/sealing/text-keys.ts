@@ -150,6 +150,13 @@ const keyLost = (conversationId: string, error: LedgerError): LedgerError =>
     { cause: error, details: { conversationId } },
   )
 
+const encryptedKeyring = (dataKey: Uint8Array, conversationId: string, keyring: Keyring): string => {
+  const { iv, text } = encrypt(dataKey, conversationId, JSON.stringify(keyring))
+  return `${iv} ${text}`
+}
+
+const ignore = (): void => undefined
+
 const CACHED = 2_000
 const STORE_ATTEMPTS = 50
 
@@ -164,6 +171,17 @@ interface Loaded {
 export interface RemovedKeys {
   /** Names of the destroyed keys of the vault. */
   readonly destroyed: readonly string[]
+}
+
+/** New keys of a conversation. Nothing that they sealed may be recorded before their record is stored. */
+export interface NewKeys {
+  readonly keys: ConversationKeys
+  /** Resolves when the vault's key is durable. Undefined: it was destroyed earlier, so these keys are of no use. */
+  readonly record: Promise<KeyringRecord | undefined>
+  /** Stores the record. Returns false if these keys are of no use, because the conversation has others. */
+  store(): Promise<boolean>
+  /** Keeps the keys in memory, after the record was stored. */
+  keep(): void
 }
 
 /** The keys of an erasable ledger. */
@@ -259,6 +277,37 @@ export class TextKeys {
     return this.keep(conversationId, keyring)
   }
 
+  /** New keys for a conversation that has none. They can seal at once, while the vault makes its key durable. */
+  begin(conversationId: string): NewKeys {
+    const keyring = newKeyring()
+    const record = this.firstRecord(conversationId, keyring)
+    // The caller may fail before it waits for this.
+    record.catch(ignore)
+    return {
+      keys: new ConversationKeys(conversationId, keyring),
+      record,
+      store: async () => {
+        const ready = await record
+        return ready !== undefined && (await this.store.put(ready)) === 'stored'
+      },
+      keep: () => {
+        this.keep(conversationId, keyring)
+      },
+    }
+  }
+
+  private async firstRecord(conversationId: string, keyring: Keyring): Promise<KeyringRecord | undefined> {
+    const dataKey = randomBytes(32)
+    try {
+      const wrapped = await this.vault.wrap(this.vaultKeyOf(conversationId, 1), dataKey)
+      const keys = encryptedKeyring(dataKey, conversationId, keyring)
+      return { conversationId, version: 1, generation: 1, wrapped, keys, toDestroy: [] }
+    } catch (error) {
+      if (isKeyVaultError(error, 'KeyDestroyed')) return undefined
+      throw error
+    }
+  }
+
   /** Begins an epoch: texts that are recorded from now on keep their keys when those of earlier epochs are removed. */
   async beginEpoch(conversationId: string): Promise<number> {
     const keyring = await this.change(conversationId, (loaded) => ({
@@ -323,6 +372,10 @@ export class TextKeys {
 
   addFingerprints(fingerprints: readonly string[]): Promise<void> {
     return this.store.addFingerprints(fingerprints)
+  }
+
+  mayHaveFingerprints(): Promise<boolean> {
+    return this.store.mayHaveFingerprints()
   }
 
   findFingerprints(fingerprints: readonly string[]): Promise<ReadonlySet<string>> {
@@ -398,7 +451,6 @@ export class TextKeys {
       const generation = former === undefined ? 1 : changed.isNewGeneration ? former + 1 : former
       const isSameKey = loaded !== undefined && generation === former
       const dataKey = isSameKey ? loaded.dataKey : randomBytes(32)
-      const { iv, text } = encrypt(dataKey, conversationId, JSON.stringify(changed.keyring))
       const stored = await this.store.put(
         {
           conversationId,
@@ -407,7 +459,7 @@ export class TextKeys {
           wrapped: isSameKey
             ? loaded.record.wrapped
             : await this.vault.wrap(this.vaultKeyOf(conversationId, generation), dataKey),
-          keys: `${iv} ${text}`,
+          keys: encryptedKeyring(dataKey, conversationId, changed.keyring),
           toDestroy: [...(loaded?.record.toDestroy ?? []), ...(isSameKey || former === undefined ? [] : [former])],
         },
         changed.subjects,

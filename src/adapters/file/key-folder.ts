@@ -2,11 +2,28 @@
  * Keys in a folder: one file for each key, named after it. A file is created by a hard link, which succeeds once, so
  * several processes need no lock. A destroyed key leaves a file that says so; the bytes of the key are overwritten. With
  * an envelope, the files contain keys that a key management service sealed.
+ *
+ * Only waits for the disk are asynchronous. Each file has about 70 bytes, and an append waits for its key: between two
+ * asynchronous steps other work of this process would run, which takes many times as long.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { link, mkdir, open, readFile, rename, rm, type FileHandle } from 'node:fs/promises'
+import {
+  closeSync,
+  fsync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { open, type FileHandle } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import type { LedgerError } from '../../lib/ledger-error.js'
 import type { KeyEnvelope } from '../../ports/key-envelope.js'
 import { isKeyName, keyVaultError, type KeyVault } from '../../ports/key-vault.js'
 import { PRIVATE_FILE, PRIVATE_FOLDER } from '../../ports/private-files.js'
@@ -41,16 +58,7 @@ export function unwrapUnder(key: Uint8Array, keyName: string, wrapped: string): 
   }
 }
 
-async function syncFolder(folder: string): Promise<void> {
-  // Windows cannot open a directory; its rename is durable with the journal.
-  if (process.platform === 'win32') return
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
+const synced = promisify(fsync)
 
 /** A key vault in a folder that is created with the first key. */
 class KeyFolder implements KeyVault {
@@ -59,12 +67,16 @@ class KeyFolder implements KeyVault {
   constructor(
     private readonly folder: string,
     private readonly envelope: KeyEnvelope | undefined,
+    private readonly isBlocking: boolean,
   ) {
     this.name = envelope === undefined ? `key folder ${folder}` : `key folder ${folder} sealed by ${envelope.name}`
   }
 
   async wrap(keyName: string, dataKey: Uint8Array): Promise<string> {
-    return wrapUnder((await this.read(keyName)) ?? (await this.create(keyName)), keyName, dataKey)
+    const existing = await this.read(keyName)
+    // Another process may have created the key a moment ago, and be about to sync the folder.
+    if (existing !== undefined) await this.attempt(() => this.syncFolder())
+    return wrapUnder(existing ?? (await this.create(keyName)), keyName, dataKey)
   }
 
   async unwrap(keyName: string, wrapped: string): Promise<Uint8Array> {
@@ -83,14 +95,14 @@ class KeyFolder implements KeyVault {
   async destroy(keyName: string): Promise<void> {
     const file = this.fileOf(keyName)
     await this.attempt(async () => {
-      await mkdir(this.folder, { recursive: true, mode: PRIVATE_FOLDER })
+      mkdirSync(this.folder, { recursive: true, mode: PRIVATE_FOLDER })
       const former = await open(file, 'r+').catch((error: unknown) => {
         if (codeOf(error) === 'ENOENT') return undefined
         throw error
       })
       try {
-        await this.writeDraft(DESTROYED, (draft) => rename(draft, file))
-        await syncFolder(this.folder)
+        renameSync(await this.writeDraft(DESTROYED), file)
+        await this.syncFolder()
         if (former !== undefined) await this.overwrite(former)
       } finally {
         await former?.close()
@@ -106,14 +118,7 @@ class KeyFolder implements KeyVault {
   /** The key; undefined if it was never used. */
   private async read(keyName: string): Promise<Uint8Array | undefined> {
     const file = this.fileOf(keyName)
-    const text = await this.attempt(async () => {
-      try {
-        return await readFile(file, 'utf8')
-      } catch (error) {
-        if (codeOf(error) === 'ENOENT') return undefined
-        throw error
-      }
-    })
+    const text = this.textOf(file)
     if (text === undefined) return undefined
     if (text === DESTROYED)
       throw keyVaultError('KeyDestroyed', `the key ${keyName} of ${this.name} is destroyed: its text was erased`)
@@ -121,6 +126,16 @@ class KeyFolder implements KeyVault {
     if (key.length !== KEY_BYTES)
       throw keyVaultError('WrappedKeyDamaged', `${file} has no key: restore it from a copy of the key folder`)
     return key
+  }
+
+  /** The content of a file; undefined if there is none. */
+  private textOf(file: string): string | undefined {
+    try {
+      return readFileSync(file, 'utf8')
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return undefined
+      throw this.failure(error)
+    }
   }
 
   private plainKey(file: string, text: string): Uint8Array {
@@ -154,16 +169,17 @@ class KeyFolder implements KeyVault {
     const content = await this.contentOf(keyName, created)
     let isOurs = true
     await this.attempt(async () => {
-      await mkdir(this.folder, { recursive: true, mode: PRIVATE_FOLDER })
-      await this.writeDraft(content, async (draft) => {
-        await link(draft, file).catch((error: unknown) => {
-          // Another call has created the key, or destroyed it, meanwhile.
-          if (codeOf(error) !== 'EEXIST') throw error
-          isOurs = false
-        })
-        await rm(draft)
-      })
-      await syncFolder(this.folder)
+      mkdirSync(this.folder, { recursive: true, mode: PRIVATE_FOLDER })
+      const draft = await this.writeDraft(content)
+      try {
+        linkSync(draft, file)
+      } catch (error) {
+        // Another call has created the key, or destroyed it, meanwhile.
+        if (codeOf(error) !== 'EEXIST') throw error
+        isOurs = false
+      }
+      rmSync(draft)
+      await this.syncFolder()
     })
     if (isOurs) return created
     const key = await this.read(keyName)
@@ -171,17 +187,17 @@ class KeyFolder implements KeyVault {
     return key
   }
 
-  /** Writes a complete file under another name before `publish` gives it its own. */
-  private async writeDraft(content: string, publish: (draft: string) => Promise<void>): Promise<void> {
+  /** Writes a complete file under another name, before it gets its own. */
+  private async writeDraft(content: string): Promise<string> {
     const draft = join(this.folder, `.${randomBytes(12).toString('hex')}`)
-    const handle = await open(draft, 'wx', PRIVATE_FILE)
+    const opened = openSync(draft, 'wx', PRIVATE_FILE)
     try {
-      await handle.writeFile(content)
-      await handle.sync()
+      writeFileSync(opened, content)
+      await this.sync(opened)
     } finally {
-      await handle.close()
+      closeSync(opened)
     }
-    await publish(draft)
+    return draft
   }
 
   /** The file is no longer reachable by a name; its bytes are replaced where the file system allows it. */
@@ -191,17 +207,37 @@ class KeyFolder implements KeyVault {
     await former.sync()
   }
 
+  private async sync(opened: number): Promise<void> {
+    if (this.isBlocking) fsyncSync(opened)
+    else await synced(opened)
+  }
+
+  private async syncFolder(): Promise<void> {
+    // Windows cannot open a directory; its rename is durable with the journal.
+    if (process.platform === 'win32') return
+    const opened = openSync(this.folder, 'r')
+    try {
+      await this.sync(opened)
+    } finally {
+      closeSync(opened)
+    }
+  }
+
   private async attempt<Result>(action: () => Promise<Result>): Promise<Result> {
     try {
       return await action()
     } catch (error) {
-      const code = codeOf(error)
-      throw keyVaultError(
-        code === 'EACCES' || code === 'EPERM' || code === 'EROFS' ? 'KeyVaultDenied' : 'KeyVaultUnavailable',
-        `the ${this.name} cannot be used: ${sentenceOf(error)}`,
-        error,
-      )
+      throw this.failure(error)
     }
+  }
+
+  private failure(error: unknown): LedgerError {
+    const code = codeOf(error)
+    return keyVaultError(
+      code === 'EACCES' || code === 'EPERM' || code === 'EROFS' ? 'KeyVaultDenied' : 'KeyVaultUnavailable',
+      `the ${this.name} cannot be used: ${sentenceOf(error)}`,
+      error,
+    )
   }
 }
 
@@ -216,6 +252,8 @@ export function defaultKeyFolder(): string {
 /**
  * Creates a key vault in a folder. Nothing is read or written before the first call.
  * @param envelope seals the keys in the folder
+ * @param isBlocking waits for the disk without a turn of the event loop. For a process whose database runs in the same
+ *   thread: a wait is shorter than the work that would run meanwhile
  */
-export const createKeyFolder = (folder: string, envelope?: KeyEnvelope): KeyVault =>
-  new KeyFolder(resolve(folder), envelope)
+export const createKeyFolder = (folder: string, envelope?: KeyEnvelope, isBlocking = false): KeyVault =>
+  new KeyFolder(resolve(folder), envelope, isBlocking)

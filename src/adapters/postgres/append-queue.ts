@@ -5,11 +5,13 @@
  * appends of several processes share the wait for the disk (`append_and_wait` in `schema.ts`).
  */
 import type { EventToAppend, ExpectedRevision } from '../../ports/event-store.js'
+import type { KeyringRecord } from '../../ports/keyring-store.js'
 import type { Database } from '../../ports/sql.js'
 import { codeOf } from '../../ports/store-error.js'
+import { insertKeyring, keyringValues } from './keyring-store.js'
 
 /** The result of `append_events` for one append. */
-interface AppendRow {
+export interface AppendRow {
   readonly outcome: 'appended' | 'repeated' | 'recorded' | 'conflict'
   readonly last_revision: string
   readonly last_position: string | null
@@ -100,7 +102,7 @@ export function createAppendQueue(db: Database): AppendQueue {
       await new Promise<AppendRow>((resolve, reject) => {
         queue.push({
           stream,
-          expected: expected === 'any' ? -2 : expected === 'no_stream' ? -1 : expected,
+          expected: revisionOf(expected),
           events,
           resolve,
           reject,
@@ -109,6 +111,29 @@ export function createAppendQueue(db: Database): AppendQueue {
         else schedule()
       }),
   }
+}
+
+const revisionOf = (expected: ExpectedRevision): number =>
+  expected === 'any' ? -2 : expected === 'no_stream' ? -1 : expected
+
+/**
+ * Appends the first events of a conversation with its keys, in one statement. Returns undefined, and writes nothing, if
+ * the conversation has keys. Only for a database in this process.
+ */
+export async function appendWithKeyring(
+  db: Database,
+  keyring: KeyringRecord,
+  stream: string,
+  expected: ExpectedRevision,
+  events: readonly EventToAppend[],
+): Promise<AppendRow | undefined> {
+  const [row] = await db.query<{ said: string | null }>(APPEND_WITH_KEYRING, [
+    stream,
+    revisionOf(expected),
+    ...columns(events),
+    ...keyringValues(keyring),
+  ])
+  return typeof row?.said === 'string' ? rowOf(row.said) : undefined
 }
 
 /** Whether the database rejects the data permanently: error classes 22 (data), 23 (constraints) and 54 (limits). */
@@ -158,5 +183,7 @@ const isOutcome = (word: string): word is AppendRow['outcome'] => OUTCOMES.some(
 // The row as one text, because a function scan would take a sixth of the time of an append on PGlite.
 const APPEND = 'select append_events($1, $2, $3, $4, $5, $6)::text as said'
 const APPEND_MANY = 'select array(select a::text from append_many($1, $2, $3, $4, $5, $6, $7) a) as said'
+const APPEND_WITH_KEYRING = `with stored as (${insertKeyring(7)})
+  select case when exists (select from stored) then append_events($1, $2, $3, $4, $5, $6)::text end as said`
 const APPEND_AND_WAIT = 'call append_and_wait($1, $2, $3, $4, $5, $6, null)'
 const APPEND_MANY_AND_WAIT = 'call append_many_and_wait($1, $2, $3, $4, $5, $6, $7, null)'

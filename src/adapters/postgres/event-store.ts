@@ -19,7 +19,7 @@ import type { Database } from '../../ports/sql.js'
 import { checkAppend } from '../append-checks.js'
 import { sentenceOf } from '../../ports/store-error.js'
 import { createSignal, type Signal } from '../../lib/signal.js'
-import { createAppendQueue, refusesData } from './append-queue.js'
+import { appendWithKeyring, createAppendQueue, refusesData, type AppendRow } from './append-queue.js'
 import { DiskWatermark, LogReader } from './log-reader.js'
 import { LOG_CHANNEL } from './schema.js'
 
@@ -40,7 +40,10 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
     expected: ExpectedRevision,
     events: readonly EventToAppend[],
   ): Promise<E.Either<AppendFailure, Appended>> {
-    const row = await queue.append(stream, expected, events)
+    return outcomeOf(stream, expected, await queue.append(stream, expected, events))
+  }
+
+  function outcomeOf(stream: string, expected: ExpectedRevision, row: AppendRow): E.Either<AppendFailure, Appended> {
     const result = { revision: Number(row.last_revision), position: Number(row.last_position ?? -1) }
     disk.note(result.position)
     switch (row.outcome) {
@@ -97,6 +100,18 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
       if (E.isLeft(checked)) return checked
       return await TE.tryCatch(() => record(stream, expected, events), failureOf)().then(E.flatten)
     },
+    ...(db.isServer
+      ? {}
+      : {
+          appendWithKeyring: (keyring, stream, expected, events) => async () => {
+            const checked = checkAppend(stream, expected, events)
+            if (E.isLeft(checked)) return checked
+            return await TE.tryCatch(async () => {
+              const row = await appendWithKeyring(db, keyring, stream, expected, events)
+              return row === undefined ? E.right(undefined) : outcomeOf(stream, expected, row)
+            }, failureOf)().then(E.flatten)
+          },
+        }),
     readStream: (stream, options = {}) => reader.stream(stream, options),
     revisionAtTime: (stream, time) => reader.revisionAtTime(stream, time),
     readRevisions: (stream, revisions) => reader.revisions(stream, revisions),
