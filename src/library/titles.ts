@@ -1,5 +1,5 @@
 /** Titles of conversations, for entry points that name them. */
-import type { Ledger, ListOptions } from './ledger.js'
+import type { ConversationSummary, Ledger, ListOptions } from './ledger.js'
 
 /** Titles by conversation id. */
 export type Titles = ReadonlyMap<string, string>
@@ -7,8 +7,11 @@ export type Titles = ReadonlyMap<string, string>
 /** From this number on, one list is read instead of a row for each conversation. */
 const FEW = 10
 
-/** The titles of these conversations, as far as the read models have them. A title is an addition, so this never fails. */
-export async function titlesOf(ledger: Pick<Ledger, 'list'>, conversationIds: Iterable<string>): Promise<Titles> {
+/** These conversations, as far as the read models have them. A name is an addition, so this never fails. */
+export async function summariesOf(
+  ledger: Pick<Ledger, 'list'>,
+  conversationIds: Iterable<string>,
+): Promise<ReadonlyMap<string, ConversationSummary>> {
   const ids = [...new Set(conversationIds)]
   const options: readonly ListOptions[] =
     ids.length > FEW ? [{}] : ids.map((prefix) => ({ prefix, sort: 'id', limit: 1 }))
@@ -17,8 +20,12 @@ export async function titlesOf(ledger: Pick<Ledger, 'list'>, conversationIds: It
   return new Map(
     lists
       .flatMap(({ conversations }) => conversations)
-      .flatMap(({ conversationId, title }) =>
-        title === undefined || !wanted.has(conversationId) ? [] : [[conversationId, title]],
-      ),
+      .flatMap((row) => (wanted.has(row.conversationId) ? [[row.conversationId, row]] : [])),
   )
+}
+
+/** The titles of these conversations, of those that have one. */
+export async function titlesOf(ledger: Pick<Ledger, 'list'>, conversationIds: Iterable<string>): Promise<Titles> {
+  const summaries = await summariesOf(ledger, conversationIds)
+  return new Map([...summaries].flatMap(([id, { title }]) => (title === undefined ? [] : [[id, title]])))
 }

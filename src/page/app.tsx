@@ -5,11 +5,13 @@
 import { Hono, type Context } from 'hono'
 import { html } from 'hono/html'
 import { CONVERSATION_ORDERS } from '../../projections/read-models/live-messages/queries.js'
-import type { ConversationOrder, ListOptions, SearchResult } from '../library/ledger.js'
+import type { ConversationOrder, ListOptions } from '../library/ledger.js'
 import { faultOf, statusOf } from '../library/problem.js'
-import { titlesOf } from '../library/titles.js'
+import { summariesOf } from '../library/titles.js'
 import { asset, ASSET_CACHE } from './assets.js'
 import { link } from './links.js'
+import { nameOf } from './reading/conversation-summary.js'
+import { isAuthor, searchHits } from './reading/search-hits.js'
 import { verifyStatusOf, VERIFY_STATUSES, type VerifyStatus } from './reading/verdicts.js'
 import { ConversationRoutes } from './routes/conversation.js'
 import { conversation, PageServices, param, STATUSES, wholeNumber, type AppOptions } from './routes/page-services.js'
@@ -17,12 +19,11 @@ import { RecordRoutes } from './routes/records.js'
 import { Conversation } from './views/conversation.js'
 import { Conversations, Entry, type ListQuery } from './views/conversations.js'
 import { SEARCH, START } from './views/layout.js'
-import { AUTHORS, isAuthor, SearchView, type Author } from './views/search.js'
+import { SearchView } from './views/search.js'
 import { visible } from './views/text.js'
 import { VerifyView } from './views/verification.js'
 
 const ROWS = 100
-const HITS = 50
 /** Delay between the start page and the first conversation that is rendered in advance. */
 const WARM_UP_DELAY_MS = 120
 const NO_FOCUS = { m: undefined, q: undefined, part: undefined }
@@ -140,17 +141,6 @@ class PageRoutes {
     return await context.html(html`${<Entry row={row} details={await this.page.rows.read(row)} latest={latest} />}`)
   }
 
-  /** The best hits. Those of one author are chosen from more, because most are of another. */
-  private async hitsOf(query: string, scope: string | undefined, author: Author | undefined): Promise<SearchResult> {
-    const found = await this.page.options.ledger.search(query, {
-      limit: author === undefined ? HITS : HITS * 10,
-      ...(scope === undefined ? {} : { scope }),
-    })
-    if (author === undefined) return found
-    const roles: readonly string[] = AUTHORS[author].roles
-    return { ...found, hits: found.hits.filter(({ role = '' }) => roles.includes(role)).slice(0, HITS) }
-  }
-
   private async search(context: Context): Promise<Response> {
     const c = param(context, 'c')
     const scope = param(context, 'scope')
@@ -158,15 +148,21 @@ class PageRoutes {
     if (c !== undefined) return context.redirect(link('/conversation', { c, q: query }), 303)
     const from = param(context, 'from')
     const author = isAuthor(from) ? from : undefined
-    const found = query === undefined ? undefined : await this.hitsOf(query, scope, author)
-    const titles = await titlesOf(
-      this.page.options.ledger,
-      (found?.hits ?? []).map(({ conversationId }) => conversationId),
+    const { ledger } = this.page.options
+    const found =
+      query === undefined
+        ? undefined
+        : await searchHits(ledger, query, { author, ...(scope === undefined ? {} : { scope }) })
+    const hits = found === undefined ? [] : [...found.said, ...found.results]
+    const summaries = await summariesOf(
+      ledger,
+      hits.map(({ conversationId }) => conversationId),
     )
+    const names = new Map([...summaries].map(([id, summary]) => [id, nameOf(summary)]))
     return await this.page.answer(
       context,
       { title: SEARCH, query },
-      <SearchView query={query} scope={scope} from={author} found={found} titles={titles} most={HITS} />,
+      <SearchView query={query} scope={scope} from={author} found={found} names={names} />,
     )
   }
 

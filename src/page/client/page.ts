@@ -283,7 +283,11 @@ const KEYS: Readonly<Record<string, (event: KeyboardEvent) => void>> = {
 function goToHit(by: 1 | -1): void {
   const index = hits.findIndex((hit) => hit === document.activeElement)
   const found = hits[index === -1 ? (by === 1 ? 0 : hits.length - 1) : index + by]
-  if (found !== undefined) focusOn(found)
+  if (found === undefined) return
+  // A hit in a fold cannot have the focus.
+  const fold = found.closest('details')
+  if (fold !== null) fold.open = true
+  focusOn(found)
 }
 
 const NEEDS_SLIDER = new Set(['ArrowLeft', 'ArrowRight', '[', ']', ' '])

@@ -12,3 +12,12 @@ export async function summaryOf(ledger: Pick<Ledger, 'list'>, c: string): Promis
     return undefined
   }
 }
+
+/** When a conversation was last spoken in. */
+export const lastTime = ({ lastMessageAt, lastRecordedAt }: ConversationSummary): string =>
+  lastMessageAt ?? lastRecordedAt
+
+/** The title, or "Untitled · aider · 2025-10-20". */
+export const nameOf = (summary: ConversationSummary): string =>
+  summary.title ??
+  ['Untitled', summary.program, lastTime(summary).slice(0, 10)].filter((part) => part !== undefined).join(' · ')

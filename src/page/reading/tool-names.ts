@@ -1,5 +1,6 @@
 /** The names of the tools that results come from. A result has only the id of its call, which is earlier in the log. */
 import type { RecordedEvent } from '../../domain/events/index.js'
+import type { Ledger, SearchHit } from '../../library/ledger.js'
 import { toReportCall } from '../../forgotten/compaction-reports.js'
 
 /** Events before a part of the log in which the calls of its first results are. */
@@ -17,4 +18,22 @@ export class ToolNames {
     if (role !== 'tool') return undefined
     return (toolCallId === undefined ? undefined : this.names.get(toolCallId)) ?? name
   }
+}
+
+/** The tools of hits that are results, as far as the log names them. A name is an addition, so this never fails. */
+export async function toolsOfHits(
+  ledger: Pick<Ledger, 'log'>,
+  hits: readonly SearchHit[],
+): Promise<ReadonlyMap<SearchHit, string>> {
+  const tools = new Map<SearchHit, string>()
+  const read = async (hit: SearchHit): Promise<void> => {
+    const names = new ToolNames()
+    const from = Math.max(0, hit.firstRevision - LOOK_BACK)
+    for await (const event of ledger.log(hit.conversationId, { from, limit: hit.firstRevision - from + 1 })) {
+      const tool = names.toolOf(event)
+      if (tool !== undefined && event.revision === hit.firstRevision) tools.set(hit, tool)
+    }
+  }
+  await Promise.all(hits.filter(({ role }) => role === 'tool').map((hit) => read(hit).catch(() => undefined)))
+  return tools
 }

@@ -4,17 +4,17 @@ import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'
 import type { Histories } from '../reading/history.js'
 import { imagesOf } from '../reading/images.js'
+import { searchHits, type Hits } from '../reading/search-hits.js'
 import type { Step } from '../reading/step.js'
 import { Part, type ContextFocus } from '../views/chat.js'
 import { StepView } from '../views/context.js'
-import { Conversation, type Hits } from '../views/conversation.js'
+import { Conversation } from '../views/conversation.js'
 import { FullMessage, lineAt } from '../views/message.js'
 import { Plot } from '../views/plot.js'
 import { oneLine } from '../views/text.js'
 import { explainedLine } from './explained-line.js'
 import { conversation, param, wholeNumber, type PageServices } from './page-services.js'
 
-const HITS = 50
 /** Delay between the first view and reading the full history. */
 const BACKGROUND_DELAY_MS = 40
 /** Time to wait for the losses of the compactions before the chart is sent without them. */
@@ -35,8 +35,7 @@ export class ConversationRoutes {
 
   private async hitsOf(c: string, query: string | undefined): Promise<Hits | undefined> {
     if (query === undefined) return undefined
-    const { hits } = await this.page.options.ledger.search(query, { conversationId: c, limit: HITS })
-    return { query, hits }
+    return await searchHits(this.page.options.ledger, query, { conversationId: c })
   }
 
   /** The explanation of the selected line; null if none is selected. */

@@ -2,17 +2,12 @@
 import type { Child } from 'hono/jsx'
 import type { SearchHit } from '../../library/ledger.js'
 import { conversationLink, link } from '../links.js'
+import type { Hits } from '../reading/search-hits.js'
 import type { Step } from '../reading/step.js'
 import type { Words } from '../words.js'
 import { ROLES, type ContextFocus } from './chat.js'
 import { StepView } from './context.js'
-import { count, many, Marked, markedWords, oneLine, Time } from './text.js'
-
-/** Search hits in this conversation. */
-export interface Hits {
-  readonly query: string
-  readonly hits: readonly SearchHit[]
-}
+import { count, excerpt, many, Marked, markedWords, oneLine, Time, visible } from './text.js'
 
 /** The link of a hit: the context after its message, or its batch. */
 const hitLink = (hit: SearchHit, query: string): string =>
@@ -20,27 +15,48 @@ const hitLink = (hit: SearchHit, query: string): string =>
     ? link('/explain', { c: hit.conversationId, batch: hit.batchId, q: query })
     : conversationLink({ c: hit.conversationId, at: hit.firstRevision, m: hit.messageIds[0], q: query })
 
-/** Search hits with links. */
-export function HitList({ query, hits }: Hits): Child {
+/** Who said it: "User", "Tool bash", or "Summary of 12 messages". */
+const speakerOf = ({ role, messageIds }: SearchHit, tool: string | undefined): string =>
+  role === undefined
+    ? `Summary of ${many(messageIds.length, 'message')}`
+    : `${ROLES[role]}${tool === undefined ? '' : ` ${tool}`}`
+
+function HitItems({ hits, found: { query, tools } }: { hits: readonly SearchHit[]; found: Hits }): Child {
   const words = markedWords(query)
-  if (hits.length === 0) return <p class="empty">Nothing found.</p>
   return (
     <ol class="hits">
       {hits.map((hit) => (
         <li>
           <a href={hitLink(hit, query)} data-hit data-revision={String(hit.firstRevision)}>
-            {hit.role === undefined ? `Summary of ${many(hit.messageIds.length, 'message')}` : ROLES[hit.role]}
+            {visible(speakerOf(hit, tools.get(hit)))}
           </a>{' '}
           <span class="facts">
             <Time at={hit.startTime} isShort />
             {hit.kind === 'message' && hit.batchId !== null ? ' · compacted since then' : null}
           </span>
           <p>
-            <Marked text={oneLine(hit.text, 320)} words={words} />
+            <Marked text={excerpt(hit.text, words, 320)} words={words} />
           </p>
         </li>
       ))}
     </ol>
+  )
+}
+
+/** Search hits with links. Results of tools are folded, unless there is nothing else. */
+export function HitList({ found }: { found: Hits }): Child {
+  const { said, results } = found
+  if (said.length + results.length === 0) return <p class="empty">Nothing found.</p>
+  return (
+    <>
+      {said.length === 0 ? null : <HitItems hits={said} found={found} />}
+      {results.length === 0 ? null : (
+        <details class="results" open={said.length === 0}>
+          <summary>Tool results ({count(results.length)})</summary>
+          <HitItems hits={results} found={found} />
+        </details>
+      )}
+    </>
   )
 }
 
@@ -98,7 +114,10 @@ export function Conversation({
   const { conversationId: c, revision } = step
   const course = link('/course', {
     c,
-    hits: hits?.hits.map(({ firstRevision }) => String(firstRevision)).join(' '),
+    hits:
+      hits === undefined
+        ? undefined
+        : [...hits.said, ...hits.results].map(({ firstRevision }) => String(firstRevision)).join(' '),
   })
   return (
     <>
@@ -115,9 +134,9 @@ export function Conversation({
         {hits === undefined ? null : (
           <section class="found" aria-label="Hits">
             <h2>
-              {many(hits.hits.length, 'hit')} for <q>{oneLine(hits.query, 60)}</q>
+              {many(hits.said.length + hits.results.length, 'hit')} for <q>{oneLine(hits.query, 60)}</q>
             </h2>
-            <HitList query={hits.query} hits={hits.hits} />
+            <HitList found={hits} />
             <p>
               <a href={conversationLink({ c, at: revision })}>clear search</a>
             </p>

@@ -1,6 +1,7 @@
 /** The start page: the latest conversations by day and project, with one field that filters and more filters in a fold. */
 import type { Child } from 'hono/jsx'
 import type { ConversationList, ConversationOrder, ConversationSummary } from '../../library/ledger.js'
+import { lastTime, nameOf } from '../reading/conversation-summary.js'
 import type { RowDetails } from '../reading/rows.js'
 import { verifyStatusOf, VERIFY_STATUSES, type VerifyStatus, type VerdictSummary } from '../reading/verdicts.js'
 import { conversationLink, link } from '../links.js'
@@ -50,9 +51,6 @@ function VerdictNote({ latest, head }: { latest: VerdictSummary | undefined; hea
   )
 }
 
-/** When a conversation was last spoken in. */
-const lastTime = ({ lastMessageAt, lastRecordedAt }: ConversationSummary): string => lastMessageAt ?? lastRecordedAt
-
 /** The losses of a conversation. */
 function Outcome({ row, details }: { row: ConversationSummary; details: RowDetails | undefined }): Child {
   const lost = row.lost ?? details?.lost ?? 0
@@ -88,7 +86,7 @@ export function Entry({
     <li class="entry" data-row={details === undefined ? link('/row', { c }) : undefined}>
       <div>
         <a class="name" href={conversationLink({ c })} title={title === undefined ? undefined : plain(c.slice(0, 200))}>
-          {title === undefined ? 'Untitled conversation' : <Name text={title} most={110} />}
+          <Name text={nameOf(row)} most={110} />
         </a>
         <p class="facts">
           <time datetime={at}>
@@ -187,6 +185,12 @@ const ORDERS: readonly (readonly [ConversationOrder, string])[] = [
   ['id', 'id'],
 ]
 
+/** The orders that are used most. */
+const QUICK_ORDERS: readonly (readonly [ConversationOrder, string])[] = [
+  ['updated', 'Latest'],
+  ['lost', 'Most lost'],
+]
+
 const FIELDS = [
   ['project', 'Project folder contains', 'text'],
   ['program', 'Program', 'text'],
@@ -215,7 +219,7 @@ function Filters({ query }: { query: ListQuery }): Child {
       <button type="submit" class="without-script">
         Find
       </button>
-      <details open={isFiltered || query.sort !== 'updated'}>
+      <details open={isFiltered || QUICK_ORDERS.every(([order]) => order !== query.sort)}>
         <summary class="button">Filters</summary>
         <div class="filters">
           {FIELDS.map(([name, label, type]) => (
@@ -296,16 +300,11 @@ function Found({ query, list, now, ...props }: ListProps & { more: boolean }): C
   )
 }
 
-/** Links to the two orders that are used most. */
+/** Links to the orders that are used most. */
 function Orders({ query }: { query: ListQuery }): Child {
   return (
     <p class="choices">
-      {(
-        [
-          ['updated', 'Latest'],
-          ['lost', 'Most lost'],
-        ] as const
-      ).map(([sort, name]) => (
+      {QUICK_ORDERS.map(([sort, name]) => (
         <a
           href={link('/', { ...query, sort: sort === 'updated' ? undefined : sort, page: undefined })}
           aria-current={sort === query.sort ? 'true' : undefined}

@@ -4,6 +4,7 @@ import { raw } from 'hono/html'
 import type { ConversationSummary } from '../../library/ledger.js'
 import { assetAddress } from '../assets.js'
 import { link } from '../links.js'
+import { lastTime, nameOf } from '../reading/conversation-summary.js'
 import { many, Name, plain, Time, visible } from './text.js'
 
 /** The tabs of a conversation, in the order of their keys. */
@@ -57,21 +58,21 @@ interface LayoutProps {
   children?: Child
 }
 
-/** The title of a conversation, else its id. */
-const nameOf = ({ id, summary }: NamedConversation): string => summary?.title ?? id
+/** The name of a conversation for people; its id if the list does not have it. */
+const headingOf = ({ id, summary }: NamedConversation): string => (summary === undefined ? id : nameOf(summary))
 
 /** Origin, time and size of a conversation. */
 export function ConversationFacts({ summary }: { summary: ConversationSummary }): Child {
-  const { program, project, lastMessageAt, lastRecordedAt, messages, compactions } = summary
+  const { program, project, messages, compactions } = summary
   return (
     <>
       {program === undefined ? null : <span>{visible(program)}</span>}
       {project === undefined ? null : <Name text={project} most={60} />}
       <span>
-        last message <Time at={lastMessageAt ?? lastRecordedAt} isShort />
+        last message <Time at={lastTime(summary)} isShort />
       </span>
       <span>{many(messages, 'message')}</span>
-      <span>{many(compactions, 'compaction')}</span>
+      {compactions === 0 ? null : <span>{many(compactions, 'compaction')}</span>}
     </>
   )
 }
@@ -82,11 +83,11 @@ function ConversationHead({ conversation, tab }: { conversation: NamedConversati
   return (
     <div class="sub">
       <h1>
-        <Name text={nameOf(conversation)} most={160} />
+        <Name text={headingOf(conversation)} most={160} />
       </h1>
       <p class="about">
         {summary === undefined ? null : <ConversationFacts summary={summary} />}
-        {summary?.title === undefined ? null : (
+        {summary === undefined ? null : (
           <span class="id">
             <Name text={id} most={80} />
           </span>
@@ -138,7 +139,7 @@ function Shortcuts(): Child {
 
 /** A complete page. */
 export function Layout({ title, ledger, conversation, tab, query, children }: LayoutProps): Child {
-  const name = conversation === undefined ? title : `${nameOf(conversation).slice(0, 60)} · ${title}`
+  const name = conversation === undefined ? title : `${headingOf(conversation).slice(0, 60)} · ${title}`
   return (
     <>
       {raw('<!doctype html>')}

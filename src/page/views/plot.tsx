@@ -155,22 +155,28 @@ function turnTicks({ revisions, turns }: Course): readonly { readonly turn: numb
   )
 }
 
-/** The names of the limits that are known at the end, at their lines. */
-function LimitName({ course: { soft, hard }, scales }: { course: Course; scales: Scales }): Child {
-  const limits = [
-    ['hard limit', hard.at(-1) ?? null],
-    ['soft limit', soft.at(-1) ?? null],
-  ] as const
+/** Space between the lines of two names. */
+const NAME_HEIGHT = 13
+
+/** The names of the limits that are known at the end, below their lines. The names of close limits are one below the other. */
+function LimitNames({ course: { soft, hard }, scales }: { course: Course; scales: Scales }): Child {
+  const [hardAt, softAt] = [hard, soft].map((limit) => limit.at(-1) ?? null)
+  const hardY = hardAt === null || hardAt === undefined ? -NAME_HEIGHT : scales.y(hardAt)
   return (
     <>
-      {limits.map(([name, tokens]) =>
-        tokens === null ? null : (
-          <text class="tick" x="100%" y={TOP + scales.y(tokens) + 13} text-anchor="end">
-            {name} {count(tokens)}
-          </text>
-        ),
+      {hardAt === null || hardAt === undefined ? null : <LimitName name="hard limit" tokens={hardAt} y={hardY} />}
+      {softAt === null || softAt === undefined ? null : (
+        <LimitName name="soft limit" tokens={softAt} y={Math.max(scales.y(softAt), hardY + NAME_HEIGHT)} />
       )}
     </>
+  )
+}
+
+function LimitName({ name, tokens, y }: { name: string; tokens: number; y: number }): Child {
+  return (
+    <text class="tick" x={`${String(100 - SIDE)}%`} y={TOP + y + NAME_HEIGHT} text-anchor="end">
+      {name} {count(tokens)}
+    </text>
   )
 }
 
@@ -189,7 +195,6 @@ function Axes({ course, scales }: { course: Course; scales: Scales }): Child {
           )}
         </>
       ))}
-      <LimitName course={course} scales={scales} />
       {ticks.map(({ turn, revision }) => (
         <text class="tick" x={percentOf(scales, revision)} y={HEIGHT - 6} text-anchor="middle">
           {count(turn)}
@@ -309,6 +314,7 @@ export function Plot({
         >
           <CourseLines course={course} scales={scales} most={MAX_POINTS} />
         </svg>
+        <LimitNames course={course} scales={scales} />
         {hits.map((revision) => (
           <line
             class="hit"

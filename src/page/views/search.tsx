@@ -1,21 +1,10 @@
 /** The search in all messages: a form, and the hits by conversation. */
 import type { Child } from 'hono/jsx'
-import type { Ledger } from '../../library/ledger.js'
-import type { Titles } from '../../library/titles.js'
+import type { SearchHit } from '../../library/ledger.js'
 import { link } from '../links.js'
+import { AUTHORS, isAuthor, MAX_SAID, type Author, type Hits } from '../reading/search-hits.js'
 import { HitList } from './conversation.js'
 import { many, Name } from './text.js'
-
-type Found = Awaited<ReturnType<Ledger['search']>>
-
-/** The authors that a search can be limited to. */
-export const AUTHORS = {
-  user: { name: 'Users', roles: ['user'] },
-  assistant: { name: 'Assistants', roles: ['assistant'] },
-  tool: { name: 'Tool results', roles: ['tool'] },
-} as const satisfies Readonly<Record<string, { readonly name: string; readonly roles: readonly string[] }>>
-export type Author = keyof typeof AUTHORS
-export const isAuthor = (text: string | undefined): text is Author => text !== undefined && Object.hasOwn(AUTHORS, text)
 
 /** Links that limit the search to an author. */
 function AuthorLinks({
@@ -45,28 +34,30 @@ function AuthorLinks({
   )
 }
 
-function Results({ query, found, titles, most }: { query: string; found: Found; titles: Titles; most: number }): Child {
-  const conversations = new Set(found.hits.map(({ conversationId }) => conversationId))
+function Results({ found, names }: { found: Hits; names: ReadonlyMap<string, string> }): Child {
+  const { query, said, results, behind } = found
+  const conversations = new Set([...said, ...results].map(({ conversationId }) => conversationId))
   return (
     <>
-      {found.behind === undefined ? null : (
-        <p class="note warn">The read models lag by {many(found.behind.events, 'event')}.</p>
-      )}
+      {behind === undefined ? null : <p class="note warn">The read models lag by {many(behind.events, 'event')}.</p>}
       <p class="muted">
-        {found.hits.length < most ? many(found.hits.length, 'hit') : `The best ${many(most, 'hit')}`} for{' '}
-        <Name text={query} />
+        {said.length < MAX_SAID ? many(said.length, 'hit') : `The best ${many(MAX_SAID, 'hit')}`}
+        {results.length === 0 ? null : `, ${many(results.length, 'tool result')}`} for <Name text={query} />
       </p>
-      {[...conversations].map((c) => (
-        <section class="card">
-          <h2>
-            <a href={link('/conversation', { c, q: query })}>
-              <Name text={titles.get(c) ?? c} most={110} />
-            </a>
-          </h2>
-          <HitList query={query} hits={found.hits.filter(({ conversationId }) => conversationId === c)} />
-        </section>
-      ))}
-      {found.hits.length > 0 ? null : <p class="empty">Nothing found. Fewer or other words may help.</p>}
+      {[...conversations].map((c) => {
+        const isHere = ({ conversationId }: SearchHit): boolean => conversationId === c
+        return (
+          <section class="card">
+            <h2>
+              <a href={link('/conversation', { c, q: query })}>
+                <Name text={names.get(c) ?? c} most={110} />
+              </a>
+            </h2>
+            <HitList found={{ ...found, said: said.filter(isHere), results: results.filter(isHere) }} />
+          </section>
+        )
+      })}
+      {conversations.size > 0 ? null : <p class="empty">Nothing found. Fewer or other words may help.</p>}
     </>
   )
 }
@@ -76,17 +67,15 @@ export function SearchView({
   scope,
   from,
   found,
-  titles,
-  most,
+  names,
 }: {
   query: string | undefined
   scope: string | undefined
   /** Only messages of this author. */
   from: Author | undefined
-  found: Found | undefined
-  titles: Titles
-  /** The search stops at this number of hits. */
-  most: number
+  found: Hits | undefined
+  /** Names of the conversations for people. */
+  names: ReadonlyMap<string, string>
 }): Child {
   return (
     <>
@@ -105,7 +94,7 @@ export function SearchView({
       {found === undefined || query === undefined ? null : (
         <>
           <AuthorLinks query={query} scope={scope} from={from} />
-          <Results query={query} found={found} titles={titles} most={most} />
+          <Results found={found} names={names} />
         </>
       )}
     </>

@@ -64,6 +64,16 @@ export const oneLine = (text: string, characters: number): string =>
     characters,
   )
 
+/** Characters of an excerpt that may be before the first match. */
+const MAX_LEAD = 120
+
+/** A text in one line, cut to `characters`, so that the first of the words is in it. */
+export function excerpt(text: string, words: RegExp | undefined, characters: number): string {
+  const found = words === undefined ? 0 : text.search(words)
+  if (found <= MAX_LEAD) return oneLine(text, characters)
+  return `…${oneLine(text.slice(text.slice(0, found - MAX_LEAD / 2).search(/\S*$/u)), characters)}`
+}
+
 /** The lines of a message: its text and its tool calls. */
 export function linesOf({ content, tool_calls: calls = [] }: Pick<ChatMessage, 'content' | 'tool_calls'>): string[] {
   const text = contentText(content)
