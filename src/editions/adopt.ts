@@ -12,12 +12,12 @@ import { modelWindow } from '../ports/model-windows.js'
 import { sleep } from '../ports/clock.js'
 import type { Lease } from '../ports/lease.js'
 import type { SpendingLimits } from '../ports/spending.js'
-import { editionStreams } from '../recording/conversation-streams.js'
+import { editionsOf, editionStreams } from '../recording/conversation-streams.js'
 import { createConfiguredSince } from '../recording/configured-since.js'
 import { createEditionConversation } from './edition-conversations.js'
 import { EDITION_PATIENCE_MS, holdEdition } from './edition-claim.js'
 import { erasedEditions } from './erased-editions.js'
-import { editionIdOf, planEdition } from './edition-plan.js'
+import { editionIdOf, makesEdition, planEdition } from './edition-plan.js'
 import { decodeEvent, isOfType } from '../recording/read-event.js'
 import type { CommandFailure, Conversations, Handled } from '../recording/handle-command.js'
 import { loadEdition, type Log } from '../recording/load-conversation.js'
@@ -159,7 +159,8 @@ async function catchUpReplay(
   >
 > {
   const wouldBe = editionIdOf({ ...deps, settings }, await erasedEditions(deps.log, [conversationId]))
-  const isOwn = wouldBe === editionId
+  const isOwn =
+    wouldBe === editionId || makesEdition({ ...deps, settings }, editionId, editionsOf(await editionStreams(deps.log)))
   const plan = planEdition(editionId, await deps.conversations.load(conversationId), { ...deps, settings })
   if (E.isLeft(plan)) return plan
   const stop = new AbortController()

@@ -41,6 +41,18 @@ export function editionIdOf(makers: EditionMakers, erased: ReadonlySet<string> =
   }
 }
 
+/**
+ * Whether these inputs make this edition, also after erasures.
+ * @param existing all editions of the ledger: an id is used after the one before it
+ */
+export function makesEdition(makers: EditionMakers, editionId: string, existing: ReadonlySet<string>): boolean {
+  for (let again = 0; ; again += 1) {
+    const id = nextEditionId(makers, again)
+    if (id === editionId) return true
+    if (!existing.has(id)) return false
+  }
+}
+
 function nextEditionId({ summarizer, persona, settings }: EditionMakers, again: number): string {
   const probes = PROBE.map((job) => {
     const { prompt, parameters, formatterVersion } = summarizer.prepare(job)

@@ -6,9 +6,9 @@
 import { either as E } from 'fp-ts'
 import { isWithoutModel, type Price } from '../domain/reports/prices.js'
 import type { Summarizer } from '../ports/summarizer.js'
-import { editionStreamsOnce } from '../recording/conversation-streams.js'
+import { editionsOf, editionStreamsOnce } from '../recording/conversation-streams.js'
 import { erasedEditions } from './erased-editions.js'
-import { editionIdOf, planEdition } from './edition-plan.js'
+import { editionIdOf, makesEdition, planEdition } from './edition-plan.js'
 import { costAt, type EditionSpending } from './metered.js'
 import { recallSummaries } from './recall-summaries.js'
 import { openReplay, type EditionPlan } from './replay-conversation.js'
@@ -92,9 +92,10 @@ export async function estimateReplay(
 ): Promise<ReplayEstimate> {
   const wouldBe = editionIdOf({ ...deps, settings }, await erasedEditions(deps.log, conversationIds))
   const editionId = toAdopt ?? wouldBe
+  const streams = editionStreamsOnce(deps.log)
+  const mayBuy = editionId === wouldBe || makesEdition({ ...deps, settings }, editionId, editionsOf(await streams()))
   const counts: Counts = { calls: 0, promptTokens: 0, completionTokens: 0 }
   const failures: ReplayEstimate['failures'][number][] = []
-  const streams = editionStreamsOnce(deps.log)
   let [upToDate, messages, messagesOf, reused] = [0, 0, 0, 0]
   const ids = [...new Set(conversationIds)]
   for (const conversationId of ids) {
@@ -124,7 +125,7 @@ export async function estimateReplay(
       },
       plan.right,
       // With another summarizer an edition continues only while no summary must be made.
-      { recording: false, mayBuy: editionId === wouldBe, ...(signal === undefined ? {} : { signal }) },
+      { recording: false, mayBuy, ...(signal === undefined ? {} : { signal }) },
     )
     if (E.isLeft(opened)) {
       failures.push({ conversationId, failure: opened.left })

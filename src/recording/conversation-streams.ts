@@ -22,6 +22,10 @@ export async function editionStreams(log: Log): Promise<EditionStreams> {
   return found
 }
 
+/** The ids of all editions of these streams. */
+export const editionsOf = (streams: EditionStreams): ReadonlySet<string> =>
+  new Set([...streams.values()].flat().flatMap((stream) => editionOf(stream)?.editionId ?? []))
+
 /** Like `editionStreams`, but read once and cached. */
 export function editionStreamsOnce(log: Log): () => Promise<EditionStreams> {
   let found: Promise<EditionStreams> | undefined
