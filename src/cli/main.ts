@@ -4,9 +4,9 @@ import * as nodeModule from 'node:module'
 import { setFlagsFromString } from 'node:v8'
 import { askResident } from './ask-resident.js'
 
-// V8 would compile the database engine a second time, optimized. This takes half the time of a short command, and an
-// import of 20,000 messages is faster without it. Processes that serve for days do without it too: most of their time
-// is spent in JavaScript, which stays optimized.
+// V8 would compile the database engine a second time, optimized. This takes a quarter of the processor time of a short
+// command. Without it, an import of 20,000 messages takes 10 % less; in a process that serves for long, appends take 11 to
+// 23 % less and reads 11 % more.
 setFlagsFromString('--no-wasm-tier-up')
 setFlagsFromString('--no-wasm-dynamic-tiering')
 

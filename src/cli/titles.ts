@@ -10,7 +10,7 @@ export function quotedTitle(conversationId: string, titles: Titles): string {
   return title === undefined ? '' : ` "${brief(title, TITLE_CHARACTERS)}"`
 }
 
-/** An id with its title. `paint` is for lines that \`note\` prints to standard error. */
+/** An id with its title. `paint` is for lines that `note` prints to standard error. */
 export const idWithTitle = (
   conversationId: string,
   titles: Titles,

@@ -1,7 +1,7 @@
 /** Editions that an erasure removed summaries from. */
-import { conversationStream } from '../domain/values/ids.js'
+import { erasureEvents } from '../erasure/recorded-erasures.js'
 import type { Log } from '../recording/load-conversation.js'
-import { decodeEvent, isOfType } from '../recording/read-event.js'
+import { isOfType } from '../recording/read-event.js'
 
 /** The ids of the editions that erasures in these conversations removed summaries from. */
 export async function erasedEditions(log: Log, conversationIds: Iterable<string>): Promise<ReadonlySet<string>> {
@@ -9,10 +9,7 @@ export async function erasedEditions(log: Log, conversationIds: Iterable<string>
   // Only an erasable ledger has erasures.
   if (log.keys === undefined) return erased
   for (const conversationId of conversationIds)
-    for await (const stored of log.store.readStream(conversationStream(conversationId), {})) {
-      if (stored.type !== 'ErasureRequested') continue
-      const event = await decodeEvent(stored, log)
+    for await (const event of erasureEvents(log, conversationId))
       if (isOfType(event, 'ErasureRequested')) for (const editionId of event.data.editions) erased.add(editionId)
-    }
   return erased
 }

@@ -25,16 +25,24 @@ function recordedErasure(
   }
 }
 
+/** The events of the erasures of a conversation, the oldest first. Only these are decoded: the others may be large. */
+export async function* erasureEvents(
+  log: Log,
+  conversationId: string,
+): AsyncIterable<RecordedEvent<'ErasureRequested' | 'ErasureCompleted'>> {
+  for await (const stored of log.store.readStream(conversationStream(conversationId), {})) {
+    if (stored.type !== 'ErasureRequested' && stored.type !== 'ErasureCompleted') continue
+    const event = await decodeEvent(stored, log)
+    if (isOfType(event, 'ErasureRequested') || isOfType(event, 'ErasureCompleted')) yield event
+  }
+}
+
 /** The erasures of a conversation, the oldest first. */
 export async function recordedErasures(log: Log, conversationId: string) {
   const requests: RecordedEvent<'ErasureRequested'>[] = []
   const completed = new Map<string, Completed>()
-  for await (const stored of log.store.readStream(conversationStream(conversationId), {})) {
-    // Only events of these types are decoded: the others may be large.
-    if (stored.type !== 'ErasureRequested' && stored.type !== 'ErasureCompleted') continue
-    const event = await decodeEvent(stored, log)
+  for await (const event of erasureEvents(log, conversationId))
     if (isOfType(event, 'ErasureRequested')) requests.push(event)
     else if (isOfType(event, 'ErasureCompleted')) completed.set(event.data.erasureId, event)
-  }
   return requests.map(({ data, metadata }) => recordedErasure(data, metadata, completed.get(data.erasureId)))
 }

@@ -66,7 +66,7 @@ const KIND_ORDER: readonly ItemKind[] = [
   'number',
 ]
 const VERDICT_ORDER = ['gone', 'unknown', 'blurred', 'kept'] as const
-const NAMES: ReadonlySet<ItemKind> = new Set(['file', 'identifier', 'number'])
+export const NAMES: ReadonlySet<ItemKind> = new Set(['file', 'identifier', 'number'])
 
 /** The repeated calls by subject, those with the most tokens first. */
 function repeatedWork(pairs: readonly RepeatedPair[]): readonly RepeatedWork[] {

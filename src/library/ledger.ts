@@ -24,11 +24,8 @@ import type { EditionComparisons, LabelledQuestion } from '../editions/compare.j
 import type { Compressed } from '../compaction/compress.js'
 import type { Difference } from '../history/difference.js'
 import type { ExplainOptions, Explanation } from '../history/explanation.js'
-import type {
-  ConversationOrder,
-  ConversationSummary,
-  UnlistedConversation,
-} from '../../projections/read-models/live-messages/queries.js'
+import type { ConversationOrder } from '../domain/values/conversation-order.js'
+import type { ConversationSummary, UnlistedConversation } from '../../projections/read-models/live-messages/queries.js'
 import type { SearchHit } from '../retrieval/search.js'
 import type { ConversationStats, TotalStats } from '../history/stats.js'
 import type { ContextAsOf } from '../domain/compaction/context.js'
@@ -85,11 +82,8 @@ export type {
   RecordedAt,
   TakeoverOrigin,
 } from '../history/explanation.js'
-export type {
-  ConversationOrder,
-  ConversationSummary,
-  UnlistedConversation,
-} from '../../projections/read-models/live-messages/queries.js'
+export type { ConversationOrder } from '../domain/values/conversation-order.js'
+export type { ConversationSummary, UnlistedConversation } from '../../projections/read-models/live-messages/queries.js'
 export type {
   ImportedConversation,
   ImportedTranscript,

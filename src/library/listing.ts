@@ -1,11 +1,11 @@
 /** The conversations of a ledger, as its rows have them. */
 import {
-  CONVERSATION_ORDERS,
   listConversations,
   unlistedConversations,
   type ConversationSummary,
   type ListConversationsOptions,
 } from '../../projections/read-models/live-messages/queries.js'
+import { CONVERSATION_ORDERS } from '../domain/values/conversation-order.js'
 import { countLost } from '../forgotten/count-lost.js'
 import { parseInstant } from '../domain/values/moment.js'
 import { withoutUndefined } from '../lib/without-undefined.js'

@@ -4,7 +4,7 @@
  */
 import { Hono, type Context } from 'hono'
 import { html } from 'hono/html'
-import { CONVERSATION_ORDERS } from '../../projections/read-models/live-messages/queries.js'
+import { CONVERSATION_ORDERS } from '../domain/values/conversation-order.js'
 import type { ConversationOrder, ListOptions } from '../library/ledger.js'
 import { faultOf, statusOf } from '../library/problem.js'
 import { summariesOf } from '../library/titles.js'

@@ -11,7 +11,7 @@ const TYPES = {
   'evidence.js': 'text/javascript; charset=utf-8',
 } as const
 
-/** A browser keeps a file as long as it wants, because the address names the build. */
+/** A browser may keep a file, because its address names the build. */
 export const ASSET_CACHE = 'private, max-age=86400, immutable'
 
 const version = encodeURIComponent(buildId().trim())

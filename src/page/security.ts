@@ -108,7 +108,7 @@ export function guard({ token, port, startedAt }: GuardOptions): MiddlewareHandl
 /** Adds the response headers. Does not check access. A static file keeps its own header for caches: it has no data. */
 export const withHeaders: MiddlewareHandler = async (context, next) => {
   await next()
-  const { 'cache-control': cache = HEADERS['cache-control'] } = Object.fromEntries(context.res.headers)
-  for (const [name, value] of Object.entries({ ...HEADERS, 'cache-control': cache })) context.header(name, value)
+  for (const [name, value] of Object.entries(HEADERS))
+    if (name !== 'cache-control' || !context.res.headers.has(name)) context.header(name, value)
   return undefined
 }

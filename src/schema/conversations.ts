@@ -1,5 +1,6 @@
 /** Conversations, and their context. */
 import { z } from 'zod'
+import { CONVERSATION_ORDERS } from '../domain/values/conversation-order.js'
 import { VIEWS } from '../domain/values/view-names.js'
 import { count, optional, orUndefined, record } from './answer.js'
 import { context } from './answers/context.js'
@@ -48,7 +49,7 @@ export const listConversations = route({
     since: z.string().optional().meta({ description: 'Only conversations with a message at or after this time' }),
     until: z.string().optional().meta({ description: 'Only conversations without a message at or after this time' }),
     sort: z
-      .enum(['id', 'updated', 'lost', 'messages', 'tokens'])
+      .enum(CONVERSATION_ORDERS)
       .optional()
       .meta({ description: 'Default id. Other orders may change between pages, so they have one page only' }),
     ...wait,

@@ -1,4 +1,5 @@
 /** Queries of the live messages and the list of conversations. */
+import type { ConversationOrder } from '../../../src/domain/values/conversation-order.js'
 import type { MessageBody } from '../../../src/domain/values/message.js'
 import { packageVersion } from '../../../src/lib/package-root.js'
 import type { Sql } from '../../../src/ports/sql.js'
@@ -183,11 +184,6 @@ export async function conversation(sql: Sql, conversationId: string): Promise<Co
   ])
   return row === undefined ? undefined : summaryOf(row)
 }
-
-/** Sort orders of a list: last message, number of lost items, messages or live tokens (highest first), or id. */
-export const CONVERSATION_ORDERS = ['updated', 'lost', 'messages', 'tokens', 'id'] as const
-/** A sort order of a list. */
-export type ConversationOrder = (typeof CONVERSATION_ORDERS)[number]
 
 export interface ListConversationsOptions {
   /** Only conversations of this tenant or owner. */

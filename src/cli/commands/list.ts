@@ -7,14 +7,13 @@ import type { CommandArgs } from '../command-args.js'
 import { colours, count, line, many, note, noteColours, printable, showTable, noteLag } from '../output.js'
 import { HOW_TO_FILL } from '../find-conversation.js'
 import { titlesOf } from '../../library/titles.js'
+import { CONVERSATION_ORDERS } from '../../domain/values/conversation-order.js'
 import { toWire } from '../../domain/values/revision.js'
 import { idWithTitle } from '../titles.js'
 import { withLedger } from '../session.js'
 import { shortIds } from '../short-ids.js'
 import { columns } from '../terminal.js'
 import { dayOfFlag, localTime, timeOfFlag } from '../time-words.js'
-
-const ORDERS = ['updated', 'lost', 'messages', 'tokens', 'id'] as const
 
 const TEXT_FILTERS = ['match', 'scope', 'program', 'project', 'grep'] as const
 const TIME_FILTERS = ['since', 'until'] as const
@@ -37,7 +36,7 @@ function optionsOf(args: CommandArgs): Omit<ListOptions, 'limit'> {
     ...withoutUndefined(Object.fromEntries(TEXT_FILTERS.map((name) => [name, textOf(name)]))),
     ...withoutUndefined(Object.fromEntries(TIME_FILTERS.map((name) => [name, timeOf(name)]))),
     ...(on === undefined ? {} : dayOfFlag('on', on, now)),
-    sort: args.oneOf('sort', ORDERS),
+    sort: args.oneOf('sort', CONVERSATION_ORDERS),
     ...waitOf(args),
   }
 }
@@ -105,7 +104,7 @@ export const list: CliCommand = {
     on: text('Last message on this day (yesterday, monday, "last tuesday", 2026-03-01)'),
     since: text('Last message at or after this time (yesterday, monday, 3d, 2026-03-01, 2026-03-01T12:30:00Z)'),
     until: text('Last message before this time'),
-    sort: text('Order: last message, most messages, most live tokens, or id [default: updated]', ORDERS),
+    sort: text('Order: last message, most messages, most live tokens, or id [default: updated]', CONVERSATION_ORDERS),
     limit: text('Maximum number of conversations [default: all]'),
     ...waiting,
   },

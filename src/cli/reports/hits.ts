@@ -5,31 +5,7 @@ import { idWithTitle } from '../titles.js'
 import { brief, colours, line, many, note, noteColours, printable, noteLag, typed } from '../output.js'
 
 /** A hit as JSON. */
-function hitDocument({
-  conversationId,
-  batchId,
-  role,
-  messageIds,
-  firstRevision,
-  lastRevision,
-  startTime,
-  endTime,
-  score,
-  text,
-}: SearchHit): unknown {
-  return {
-    conversationId,
-    batchId,
-    ...(role === undefined ? {} : { role }),
-    messageIds,
-    firstRevision,
-    lastRevision,
-    startTime,
-    endTime,
-    score,
-    text,
-  }
-}
+const hitDocument = ({ kind: _kind, ...hit }: SearchHit): unknown => hit
 
 /** A search result as JSON. */
 export const resultDocument = ({ hits, ...more }: SearchResult): unknown => ({ hits: hits.map(hitDocument), ...more })

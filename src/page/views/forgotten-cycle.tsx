@@ -4,6 +4,7 @@
  */
 import type { Child } from 'hono/jsx'
 import { duration } from '../../domain/text/count.js'
+import { NAMES } from '../../forgotten/foremost.js'
 import { ITEM_KINDS, ITEM_NAMES, type ItemKind } from '../../forgotten/items.js'
 import { verdictsOf } from '../../forgotten/totals.js'
 import type { ForgottenCycle, ForgottenTotal, JudgedItem } from '../../library/ledger.js'
@@ -63,7 +64,7 @@ const labelOf = (part: string, { conversationId, cycle, revision }: ForgottenCyc
 const NO_ITEMS = 'The removed messages contain no requests, constraints, decisions or names.'
 
 /** A kind of item in a list. */
-const KINDS: Readonly<Record<ItemKind, string>> = {
+export const KINDS: Readonly<Record<ItemKind, string>> = {
   request: 'request',
   constraint: 'rule',
   decision: 'decision',
@@ -88,10 +89,7 @@ export function VerdictTable({ label, counts }: { label: string; counts: Forgott
   )
 }
 
-/** Names and numbers say little alone: the message that has them is quoted. */
-export const NAMES: ReadonlySet<ItemKind> = new Set(['file', 'identifier', 'number'])
-
-/** The words around a name in its message; undefined for a sentence, or if there are none. */
+/** The words around a name in its message, because names and numbers say little alone; undefined for a sentence, or if there are none. */
 export function quoteOf({ kind, text, said }: JudgedItem): string | undefined {
   const at = NAMES.has(kind) ? said.text.indexOf(text) : -1
   return at === -1 || said.text.trim() === text ? undefined : cut(said.text.slice(Math.max(0, at - 60)), 140)

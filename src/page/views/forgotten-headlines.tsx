@@ -3,11 +3,10 @@
  * the report; items without a sentence are folded lines.
  */
 import type { Child } from 'hono/jsx'
-import { isProbablyLost } from '../../forgotten/foremost.js'
-import type { ItemKind } from '../../forgotten/items.js'
+import { isProbablyLost, NAMES } from '../../forgotten/foremost.js'
 import type { ForgottenCycle, ForgottenTotal, JudgedItem } from '../../library/ledger.js'
 import type { Titles } from '../../library/titles.js'
-import { costText, ItemList, MAX_CHARACTERS, NAMES, quoteOf, type PlacedItem } from './forgotten-cycle.js'
+import { costText, ItemList, KINDS, MAX_CHARACTERS, quoteOf, type PlacedItem } from './forgotten-cycle.js'
 import { MessagePlace, type Places } from './places.js'
 import { count, cut, many, Name, visible } from './text.js'
 
@@ -34,17 +33,8 @@ const KNEW = {
   unknown: 'the agent may no longer have known',
 } as const
 
-const KINDS: Readonly<Record<ItemKind, string>> = {
-  request: 'a request',
-  constraint: 'a rule',
-  decision: 'a decision',
-  error: 'an error',
-  file: 'a file',
-  identifier: 'a name',
-  number: 'a number',
-  openCall: 'a call without a result',
-  subAgent: 'a running sub-agent',
-}
+/** "a rule", "an error". */
+const withArticle = (noun: string): string => `${/^[aeiou]/u.test(noun) ? 'an' : 'a'} ${noun}`
 
 const SAID_BY: Readonly<Record<JudgedItem['saidBy'], string>> = {
   user: 'the user',
@@ -108,7 +98,7 @@ function LostItem({
         </p>
       )}
       <p class="facts">
-        {KINDS[kind]} from {SAID_BY[saidBy]},{' '}
+        {withArticle(KINDS[kind])} from {SAID_BY[saidBy]},{' '}
         <MessagePlace c={cycle.conversationId} revision={said.revision} messageId={said.messageId} places={places} />
         {mentions > 1 ? ` and in ${many(mentions - 1, 'more message')}` : null}
         {isNeededAgain === true ? <b class="bad"> · needed again later</b> : null}
