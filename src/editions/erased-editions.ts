@@ -1,5 +1,5 @@
 /** Editions that an erasure removed summaries from. */
-import { erasureEvents } from '../erasure/recorded-erasures.js'
+import { erasureEvents } from '../recording/erasure-events.js'
 import type { Log } from '../recording/load-conversation.js'
 import { isOfType } from '../recording/read-event.js'
 

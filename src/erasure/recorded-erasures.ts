@@ -1,8 +1,8 @@
 /** Lists the erasures of a conversation from its events. */
 import type { EventData, RecordedEvent } from '../domain/events/index.js'
-import { conversationStream } from '../domain/values/ids.js'
+import { erasureEvents } from '../recording/erasure-events.js'
 import type { Log } from '../recording/load-conversation.js'
-import { decodeEvent, isOfType } from '../recording/read-event.js'
+import { isOfType } from '../recording/read-event.js'
 
 type Completed = RecordedEvent<'ErasureCompleted'>
 
@@ -22,18 +22,6 @@ function recordedErasure(
     requestedAt: recordedAt,
     ...(messages === undefined ? {} : { messages }),
     ...(completed === undefined ? {} : { completedAt: completed.metadata.recordedAt, receipt: completed.data.receipt }),
-  }
-}
-
-/** The events of the erasures of a conversation, the oldest first. Only these are decoded: the others may be large. */
-export async function* erasureEvents(
-  log: Log,
-  conversationId: string,
-): AsyncIterable<RecordedEvent<'ErasureRequested' | 'ErasureCompleted'>> {
-  for await (const stored of log.store.readStream(conversationStream(conversationId), {})) {
-    if (stored.type !== 'ErasureRequested' && stored.type !== 'ErasureCompleted') continue
-    const event = await decodeEvent(stored, log)
-    if (isOfType(event, 'ErasureRequested') || isOfType(event, 'ErasureCompleted')) yield event
   }
 }
 
