@@ -6,7 +6,7 @@
 import { stemOf } from '../domain/text/stem.js'
 import { finderOf, partsOfName, squash, stemsIn } from './find-text.js'
 import { isRough, NUMBER_WORDS, numbersOf, roundedIn } from './find-numbers.js'
-import { clausesOf, cuesOf, isDenied, isNegated } from '../domain/text/cues.js'
+import { clausesOf, hasCue, isDenied, isNegated } from '../domain/text/cues.js'
 import { findNames, isTellingStem, stemOfFile, type NameFinder, type WantedName } from './find-names.js'
 import type { Item } from './items.js'
 import {
@@ -262,7 +262,7 @@ class Judge {
   private reportsFix({ text, resolvedBy }: Item, { proof }: Judgement): boolean {
     if (resolvedBy === undefined || proof === undefined) return true
     const around = this.passagesFrom(proof, text)
-    return cuesOf(around).outcome || resolvedBy.query.files.some((file) => around.includes(nameOf(file)))
+    return hasCue(around, 'outcome') || resolvedBy.query.files.some((file) => around.includes(nameOf(file)))
   }
 
   /** Whether the summary reports that the call failed, without the details. */
@@ -270,7 +270,7 @@ class Judge {
     const subject = squash(work?.query.subject ?? '').slice(0, MOST_SUBJECT_LETTERS)
     return this.lines.some((line, at) => {
       const about = squash(line).includes(subject)
-      return about && subject !== '' && cuesOf(`${line} ${this.lines[at + 1] ?? ''}`).error
+      return about && subject !== '' && hasCue(`${line} ${this.lines[at + 1] ?? ''}`, 'error')
     })
   }
 

@@ -9,7 +9,7 @@
  */
 import { termCounts } from '../domain/text/terms.js'
 import { sentencesOf } from '../domain/text/sentences.js'
-import { cuesOf } from '../domain/text/cues.js'
+import { hasCue } from '../domain/text/cues.js'
 import { normalizeResult, isNoAnswer, overlapWith, type NormalizedResult, type Shared } from './answers.js'
 import { messageProof, quote, type MessageProof } from './quote.js'
 import type { ReportMessage } from './report-input.js'
@@ -316,7 +316,7 @@ function questionsIn(messages: readonly ReportMessage[]): Question[] {
     )
       return []
     return sentencesOf(by.text.slice(-1_200))
-      .filter(({ text, code }) => !code && cuesOf(text).question && termCounts(text).counts.size >= LEAST_TERMS)
+      .filter(({ text, code }) => !code && hasCue(text, 'question') && termCounts(text).counts.size >= LEAST_TERMS)
       .map(({ text }) => ({ key: keyOf(text), text, by, answer }))
   })
 }

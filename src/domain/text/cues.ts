@@ -81,20 +81,33 @@ const FILLER =
   /^(?:(?:ok(?:ay)?|sure|thanks?(?: you)?(?: so much)?|thx|great|nice|cool|perfect|awesome|wow|hi|hello|hey|bye|good (?:morning|night|luck)|you'?re welcome|no problem|sounds good|got it|yes|no|yep|nope|please|haha+|lol|danke|hallo|tschüss|merci|bonjour|salut|gracias|hola|adiós|спасибо|привет|好的|谢谢|謝謝|你好|您好|再见|不客气|嗯+|はい|ありがとう(?:ございま(?:す|した))?|こんにちは|こんばんは|おはようございます|よろしくお願いします|そうですね|そうなんですね|なるほど|네|안녕하세요|감사합니다|고마워요?)[\s,.!?，。！？、~…\p{L}\p{N}']{0,24})$|(?:let me|i'?ll|now i(?:'ll)?|now let'?s)(?: now| also)? (?:check|look|see|read|take a look|search|find|start by|verify|explore|examine|continue|run|try)|(?:확인|검증|수행|진행|검색)(?:을|를)? ?하겠습니다|살펴보겠습니다|(?:確認|調査|検証|実行)(?:します|しましょう|させてください)|見てみ(?:ます|ましょう)|让我(?:看|检查|查|先)|我来(?:看|检查|查)/iu
 const QUESTION = /[?？؟]|(?:吗|呢|么|嘛|です ?か|ます ?か|でしょうか|ますか|까요?|나요|니까)[。.!！\s]*$/u
 
-/** The properties of a sentence, by its words. */
-export function cuesOf(text: string): Cues {
-  return {
-    decision: DECISION.test(text),
-    constraint: CONSTRAINT.test(text),
-    preference: PREFERENCE.test(text),
-    error: ERROR.test(text),
-    outcome: OUTCOME.test(text),
-    pending: PENDING.test(text),
-    question: QUESTION.test(text),
-    reason: REASON.test(text),
-    filler: FILLER.test(text),
-  }
+const CUES: Readonly<Record<keyof Cues, RegExp>> = {
+  decision: DECISION,
+  constraint: CONSTRAINT,
+  preference: PREFERENCE,
+  error: ERROR,
+  outcome: OUTCOME,
+  pending: PENDING,
+  question: QUESTION,
+  reason: REASON,
+  filler: FILLER,
 }
+
+/** Whether a sentence has a property, by its words. */
+export const hasCue = (text: string, cue: keyof Cues): boolean => CUES[cue].test(text)
+
+/** The properties of a sentence, by its words. */
+export const cuesOf = (text: string): Cues => ({
+  decision: hasCue(text, 'decision'),
+  constraint: hasCue(text, 'constraint'),
+  preference: hasCue(text, 'preference'),
+  error: hasCue(text, 'error'),
+  outcome: hasCue(text, 'outcome'),
+  pending: hasCue(text, 'pending'),
+  question: hasCue(text, 'question'),
+  reason: hasCue(text, 'reason'),
+  filler: hasCue(text, 'filler'),
+})
 
 /** Whether a sentence states an obligation or a prohibition. */
 export const isConstraint = (text: string): boolean => BINDS.test(text) && !QUESTION.test(text)

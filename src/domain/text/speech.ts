@@ -3,7 +3,7 @@
  * decisions. The cue words are English, Chinese, Japanese and Korean, with a few in other languages. A sentence without
  * cue words is not an item; only its names and numbers are.
  */
-import { cuesOf } from './cues.js'
+import { hasCue } from './cues.js'
 import { statesRule } from './rules.js'
 import { sentencesOf } from './sentences.js'
 import type { Role } from '../values/message.js'
@@ -53,14 +53,14 @@ export function kindOfSentence(
   text: string,
   isWork: boolean,
 ): 'request' | 'constraint' | 'decision' | undefined {
-  const cues = cuesOf(text)
   // Such a sentence only introduces the next one.
-  if (cues.filler || /[:：]$/u.test(text)) return undefined
+  if (hasCue(text, 'filler') || /[:：]$/u.test(text)) return undefined
+  const asks = hasCue(text, 'question')
   const isDecided = DECIDES.test(text) || INSTEAD.test(text) || (role === 'user' && isWork && ANSWERS.test(text))
-  if (isDecided && !cues.question && !UNDECIDED.test(text)) return 'decision'
+  if (isDecided && !asks && !UNDECIDED.test(text)) return 'decision'
   if (role === 'assistant') return undefined
   if (statesRule(text)) return 'constraint'
-  return role === 'user' && (cues.question || ASKS.test(text)) ? 'request' : undefined
+  return role === 'user' && (asks || ASKS.test(text)) ? 'request' : undefined
 }
 
 /** Whether a message is longer than people type. */
