@@ -1,5 +1,4 @@
 /** Messages for an invalid command line, with the command or flag that was probably meant. */
-import { nearest } from '../domain/text/edit-distance.js'
 import { nameMeant } from '../domain/text/known-names.js'
 import type { CliCommand } from './command.js'
 import { commands, groups } from './commands/index.js'
@@ -31,13 +30,13 @@ export function helpHint(words: readonly string[]): string {
 }
 
 /**
- * The most similar flag among the global flags, the flags of this command, and the policy flags if the command accepts
+ * The flag that was probably meant, among the global flags, the flags of this command, and the policy flags if the command accepts
  * them.
  */
 function nearestFlag(typed: string, words: readonly string[], policyFlags: readonly PolicyFlag[]): string | undefined {
   const { options = {}, policy = false, uses = [] } = commandOf(words)?.command ?? {}
   const ofPolicy = policy ? ['policy', ...policyFlags.map(({ flag }) => flag)] : []
-  return nearest(typed, [
+  return nameMeant(typed, [
     ...Object.keys(globalFlags),
     'help',
     'version',

@@ -3,6 +3,15 @@ import type { Judgement } from './judge.js'
 import type { MessageProof } from './quote.js'
 import type { ReportMessage } from './report-input.js'
 
+/** The verdicts in display order, and their names for people. Stored reports and JSON have the verdicts themselves. */
+export const VERDICTS = ['gone', 'kept', 'blurred', 'unknown'] as const
+export const VERDICT_NAMES: Readonly<Record<Judgement['verdict'], string>> = {
+  gone: 'lost',
+  kept: 'kept',
+  blurred: 'partial',
+  unknown: 'may be lost',
+}
+
 /** An item and how much of it the context still has. */
 export interface JudgedItem extends Judgement {
   /** The kind of the item. */

@@ -1,5 +1,6 @@
 /** Prints what compactions lost. */
 import { ITEM_KINDS, ITEM_NAMES } from '../../forgotten/items.js'
+import { VERDICTS, VERDICT_NAMES } from '../../forgotten/judged-item.js'
 import type { Proof } from '../../forgotten/quote.js'
 import type { ForgottenCycle, ForgottenTotal, ForgottenTotals, JudgedItem } from '../../library/ledger.js'
 import { brief, colours, count, many, printable } from '../output.js'
@@ -7,7 +8,6 @@ import { duration } from '../progress.js'
 import { table } from '../layout.js'
 
 const TEXT_CHARACTERS = 120
-const VERDICTS = ['kept', 'blurred', 'gone', 'unknown'] as const
 
 const amounts = (all: Readonly<Record<string, { readonly messages: number; readonly tokens: number }>>): string =>
   Object.entries(all)
@@ -23,8 +23,6 @@ const proofText = (proof: Proof | undefined): string => {
     : `  still in the context, revision ${proof.revision}: ${brief(proof.text, TEXT_CHARACTERS)}`
 }
 
-/** The recorded verdicts and their names in the output. */
-const VERDICT_NAMES = { kept: 'kept', blurred: 'partial', gone: 'lost', unknown: 'unknown' } as const
 const VERDICT_TITLES = VERDICTS.map((verdict) => VERDICT_NAMES[verdict])
 
 const lossColour = (verdict: JudgedItem['verdict']): ((text: string) => string) =>
@@ -38,7 +36,7 @@ function lossLines(loss: ForgottenCycle['report']['foremost']['losses'][number])
   const { item } = loss
   const needed = item.isNeededAgain === true ? ', needed later' : ''
   return [
-    `  ${lossColour(item.verdict)(VERDICT_NAMES[item.verdict])} ${ITEM_NAME[item.kind]}: ${brief(item.text, TEXT_CHARACTERS)}  (revision ${item.said.revision}${needed})`,
+    `  ${ITEM_NAME[item.kind]} ${lossColour(item.verdict)(VERDICT_NAMES[item.verdict])}: ${brief(item.text, TEXT_CHARACTERS)}  (revision ${item.said.revision}${needed})`,
     ...(item.proof === undefined ? [] : [`        ${proofText(item.proof)}`]),
   ]
 }
@@ -53,7 +51,7 @@ function foremostLines({ losses, others }: ForgottenCycle['report']['foremost'])
     ...losses.flatMap(lossLines),
     ...(rest.length === 0
       ? []
-      : [colours.dim(`  more that are lost, partial or unknown: ${rest.join(', ')} (see --json)`)]),
+      : [colours.dim(`  more that are, or may be, lost or partial: ${rest.join(', ')} (see --json)`)]),
   ]
 }
 
@@ -70,15 +68,16 @@ const ITEM_NAME: Readonly<Record<JudgedItem['kind'], string>> = {
   subAgent: 'running sub-agent',
 }
 
-const verdictTable = (counts: ForgottenTotal['counts']): string[] =>
-  table(
+/** A row for each kind that occurs; no lines if none does. */
+function verdictTable(counts: ForgottenTotal['counts']): string[] {
+  const kinds = ITEM_KINDS.filter((kind) => VERDICTS.some((verdict) => counts[kind][verdict] > 0))
+  if (kinds.length === 0) return []
+  return table(
     ['removed content', ...VERDICT_TITLES],
-    ITEM_KINDS.filter((kind) => VERDICTS.some((verdict) => counts[kind][verdict] > 0)).map((kind) => [
-      ITEM_NAMES[kind],
-      ...VERDICTS.map((verdict) => count(counts[kind][verdict])),
-    ]),
+    kinds.map((kind) => [ITEM_NAMES[kind], ...VERDICTS.map((verdict) => count(counts[kind][verdict]))]),
     new Set([1, 2, 3, 4]),
   )
+}
 
 const costText = ({
   calls,
@@ -90,10 +89,15 @@ const costText = ({
 const comparedLine = ({ messages, behind, before }: ForgottenTotal['compared']): string =>
   `  repeated within ${many(messages, 'message')} before: ${costText(before)}; after: ${costText(behind)}`
 
+/** Lines after an empty line, if there are any. */
+const block = (lines: readonly string[]): readonly string[] => (lines.length === 0 ? [] : ['', ...lines])
+
 /** The lines for one compaction. */
 export function cycleLines({ cycle, revision, keys, report }: ForgottenCycle): string[] {
   const { left, summary, counts, foremost, behind, compared } = report
-  const origin = [keys.version ?? keys.program, keys.trigger, keys.strategy].filter((each) => each !== undefined)
+  const origin = [keys.version ?? keys.program, keys.trigger, keys.strategy].filter(
+    (each) => each !== undefined && each !== 'unknown',
+  )
   const summaryText =
     summary.kind === 'text'
       ? many(summary.lines, 'line')
@@ -101,16 +105,15 @@ export function cycleLines({ cycle, revision, keys, report }: ForgottenCycle): s
         ? 'not readable (encrypted, or not in the transcript), so what it keeps is unknown'
         : 'none: nothing replaces these messages in the context; the most important losses are listed'
   return [
-    `${colours.bold(`cycle ${String(cycle)}`)} at revision ${revision.toString()}, by ${printable(origin.join(', '))}`,
+    `${colours.bold(`compaction ${String(cycle)}`)}, by ${printable(origin.join(', '))} (revision ${revision.toString()})`,
     `  removed: ${many(left.messages, 'message')}, ${count(left.tokens)} tokens: ${amounts(left.byRole)}`,
     ...(Object.keys(left.byTool).length === 0 ? [] : [`  tool results: ${amounts(left.byTool)}`]),
     `  summary: ${summaryText}`,
-    '',
     // Without a readable summary all verdicts are equal, so the table is omitted.
-    ...(summary.kind === 'text' ? [...verdictTable(counts).map((row) => `  ${row}`), ''] : []),
-    ...foremostLines(foremost),
+    ...block(summary.kind === 'text' ? verdictTable(counts).map((row) => `  ${row}`) : []),
+    ...block(foremostLines(foremost)),
     '',
-    `  repeated after the compaction: ${costText(behind)}${behind.unknown === 0 ? '' : `; ${many(behind.unknown, 'call')} not known`}`,
+    `  repeated after the compaction: ${costText(behind)}${behind.unknown === 0 ? '' : `; ${many(behind.unknown, 'call')} could not be compared`}`,
     comparedLine(compared),
     '',
   ]
@@ -144,7 +147,6 @@ export function totalLines({ all, by }: ForgottenTotals): string[] {
   )
   return [
     ...table(head, [...rows, totalRow('all', all)], new Set([1, 2, 3, 4, 5, 6, 7, 8, 9])),
-    '',
-    ...verdictTable(all.counts),
+    ...block(verdictTable(all.counts)),
   ]
 }

@@ -6,6 +6,7 @@ import type { Child } from 'hono/jsx'
 import { duration } from '../../domain/text/count.js'
 import { NAMES } from '../../forgotten/foremost.js'
 import { ITEM_KINDS, ITEM_NAMES, type ItemKind } from '../../forgotten/items.js'
+import { VERDICTS, VERDICT_NAMES } from '../../forgotten/judged-item.js'
 import { verdictsOf } from '../../forgotten/totals.js'
 import type { ForgottenCycle, ForgottenTotal, JudgedItem } from '../../library/ledger.js'
 import { MessagePlace, type Places } from './places.js'
@@ -17,14 +18,6 @@ type Pair = Report['doneAgain'][number]
 type Repeated = Report['behind']
 type Verdict = JudgedItem['verdict']
 
-/** The recorded verdicts in display order, and their labels. */
-export const VERDICTS = ['gone', 'kept', 'blurred', 'unknown'] as const
-export const VERDICT_NAMES: Readonly<Record<Verdict, string>> = {
-  gone: 'lost',
-  kept: 'kept',
-  blurred: 'partial',
-  unknown: 'may be lost',
-}
 const VERDICT_HINTS: Readonly<Record<Verdict, string>> = {
   gone: 'the context no longer contains it',
   blurred: 'the context contains a part of it',
@@ -281,7 +274,7 @@ function RepeatedCalls({ found, places }: WithPlaces & { found: ForgottenCycle }
       {unknown.length === 0 ? null : (
         <details class="fold">
           <summary>
-            {many(unknown.length, 'call')} not known <span class="muted">(not counted)</span>
+            {many(unknown.length, 'call')} could not be compared <span class="muted">(not counted)</span>
           </summary>
           <Pairs c={c} pairs={unknown} places={places} />
         </details>

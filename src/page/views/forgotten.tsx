@@ -1,10 +1,11 @@
 /** The losses of compactions: as sentences first, then figures and every compaction, folded. */
 import type { Child } from 'hono/jsx'
+import { VERDICTS, VERDICT_NAMES } from '../../forgotten/judged-item.js'
 import type { ForgottenTotal, ForgottenTotals } from '../../library/ledger.js'
 import type { Titles } from '../../library/titles.js'
 import { link } from '../links.js'
 import type { ForgottenFound, ForgottenRow } from '../reading/forgotten.js'
-import { byText, costText, ForgottenCycleView, VERDICTS, VERDICT_NAMES, VerdictTable } from './forgotten-cycle.js'
+import { byText, costText, ForgottenCycleView, VerdictTable } from './forgotten-cycle.js'
 import { Headlines } from './forgotten-headlines.js'
 import type { Places } from './places.js'
 import { figure, Table } from './table.js'
