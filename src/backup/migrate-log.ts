@@ -35,6 +35,8 @@ export interface CopyOptions {
   /** Stops between two writes. Events written to a store remain, and the next copy resumes after them. */
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: CopyProgress) => void
+  /** Called after the target was found to be the beginning of the source, and before the first event is written. */
+  readonly beforeWriting?: () => Promise<void>
 }
 
 export interface Copied {
@@ -79,7 +81,7 @@ async function copy(
   from: LogSource,
   to: LogTarget,
   head: number,
-  { signal, onProgress }: CopyOptions,
+  { signal, onProgress, beforeWriting }: CopyOptions,
 ): Promise<{ digest: string; alreadyThere: number }> {
   const tally = createLogTally()
   const existing = to.entries(await to.head())[Symbol.asyncIterator]()
@@ -99,8 +101,10 @@ async function copy(
         })
       if (comparing) {
         const next = await existing.next()
-        if (next.done === true) comparing = false
-        else {
+        if (next.done === true) {
+          comparing = false
+          await beforeWriting?.()
+        } else {
           rejectDifference(differenceBetween(entry.event, next.value.event, from.name, to.name), to.name)
           // Its body was written before the event. Reading the target back shows whether it still exists.
           continue

@@ -46,7 +46,10 @@ class LogSealing {
     const { stream, revision, type } = event
     const plain = await this.textOf(event, body)
     if (isSealed(event, plain))
-      throw new LedgerError('Usage', `${this.name} is erasable already: copy it without --erasable`)
+      throw new LedgerError(
+        'KeyUnknown',
+        `${this.name} has encrypted texts, but not the tables of their keys: restore erasable_ledger, keyrings and key_…`,
+      )
     const owner = keyOwner(stream)
     const data =
       owner === undefined

@@ -35,6 +35,7 @@ import { createPostgresTokenBudget } from '../adapters/postgres/token-budget.js'
 import { createPostgresWorkQueue } from '../adapters/postgres/work-queue.js'
 import { createCheckRows } from '../audit/check-rows.js'
 import { decodeEvent } from '../recording/read-event.js'
+import { LedgerError } from '../lib/ledger-error.js'
 import type { EventStore } from '../ports/event-store.js'
 import type { KeyVault } from '../ports/key-vault.js'
 import type { Log } from '../recording/load-conversation.js'
@@ -47,6 +48,7 @@ import type { Claims } from '../ports/claims.js'
 import type { EmbeddingModel } from '../ports/embedding-model.js'
 import { systemClock, type Clock } from '../ports/clock.js'
 import type { CheckRows } from '../ports/row-check.js'
+import type { PendingErasures } from '../ports/pending-erasures.js'
 import type { Database } from '../ports/sql.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import { createSummarizerFrom } from '../summarizers/from-function.js'
@@ -268,6 +270,8 @@ interface Stores {
 export interface KeyPlace {
   readonly keys?: string | KeyVault | undefined
   readonly erasable?: boolean | undefined
+  /** Makes a new ledger a copy of the erasable ledger that has these keys. */
+  readonly copyOf?: TextKeys | undefined
 }
 
 /** Vaults of ledgers in memory, which end with this process. */
@@ -309,20 +313,26 @@ function keyAddressGiven(field: string, text: string): KeyAddress {
 
 /** The keys of texts; undefined if the ledger is not erasable. Makes an empty ledger erasable if requested. */
 async function openTextKeys(
-  { log, db, isDatabaseShared, readBy }: Pick<Stores, 'log' | 'db' | 'isDatabaseShared' | 'readBy'>,
+  { log, name, db, isDatabaseShared, readBy }: Pick<Stores, 'log' | 'name' | 'db' | 'isDatabaseShared' | 'readBy'>,
   store: string,
-  { keys, erasable }: KeyPlace,
+  { keys, erasable, copyOf }: KeyPlace,
 ): Promise<TextKeys | undefined> {
   const keyrings = createPostgresKeyringStore(db, !isDatabaseShared && readBy === undefined)
   const isErasable = (await keyrings.ledger()) !== undefined
-  if (!isErasable && erasable !== true) return undefined
+  if (!isErasable && erasable !== true && copyOf === undefined) return undefined
   const vault = await vaultOf(store, keys, !isDatabaseShared)
   if (!isErasable) {
-    if (await hasEvents(log.store)) throw notErasable('erasable')
-    await TextKeys.create(keyrings, vault)
+    if (await hasEvents(log.store)) throw copyOf === undefined ? notErasable('erasable') : targetNotErasable(name)
+    await (copyOf === undefined ? TextKeys.create(keyrings, vault) : TextKeys.createCopy(keyrings, vault, copyOf))
   }
   return await TextKeys.open(keyrings, vault)
 }
+
+const targetNotErasable = (name: string): LedgerError =>
+  new LedgerError(
+    'TargetDiffers',
+    `${name} has events and is not erasable: copy an erasable log to an empty store, which becomes erasable, or to an earlier copy of this log`,
+  )
 
 async function hasEvents(store: EventStore): Promise<boolean> {
   for (const prefix of LEDGER_PREFIXES) for await (const _stream of store.streams(prefix)) return true
@@ -598,9 +608,18 @@ async function openWithStores(
 export async function openLog(
   address: string,
   options: { readonly database?: string } & KeyPlace,
-): Promise<OpenedLog & { readonly keys?: TextKeys | undefined }> {
-  const { log, name, db, close } = await openStores(address, options.database, {}, options)
-  return { name, ...log, ...(isKurrentDb(address) ? {} : { bulk: createPostgresBulkTarget(db, name) }), close }
+): Promise<OpenedLog & { readonly erasable?: { readonly keys: TextKeys; readonly pendingErasures: PendingErasures } }> {
+  const { log, name, db, close, textKeys } = await openStores(address, options.database, {}, options)
+  return {
+    name,
+    store: log.store,
+    bodies: log.bodies,
+    ...(isKurrentDb(address) ? {} : { bulk: createPostgresBulkTarget(db, name) }),
+    ...(textKeys === undefined
+      ? {}
+      : { erasable: { keys: textKeys, pendingErasures: createPostgresPendingErasures(db) } }),
+    close,
+  }
 }
 
 export { evictResident } from '../adapters/pglite/evict-resident.js'

@@ -27,6 +27,15 @@ export interface KeyringRecord {
   readonly toDestroy: readonly number[]
 }
 
+/** Rows of a keyring store, for a copy of the ledger. */
+export interface KeyringRows {
+  readonly records: readonly KeyringRecord[]
+  readonly subjects: readonly { readonly subject: string; readonly isErased: boolean }[]
+  /** Which person occurs in which conversation. */
+  readonly occurrences: readonly { readonly subject: string; readonly conversationId: string }[]
+  readonly fingerprints: readonly string[]
+}
+
 export interface KeyringStore {
   /** The ledger's keys; undefined if the ledger is not erasable. */
   ledger(): Promise<LedgerKeys | undefined>
@@ -51,4 +60,8 @@ export interface KeyringStore {
   mayHaveFingerprints(): Promise<boolean>
   /** Which of these fingerprints are stored. */
   findFingerprints(fingerprints: readonly string[]): Promise<ReadonlySet<string>>
+  /** All rows, in pages. Records come first, so that the persons of each record are among the rows that are read later. */
+  rows(): AsyncIterable<KeyringRows>
+  /** Stores rows of the ledger that this one is a copy of: a record replaces the stored one, an erased person stays erased. */
+  putRows(rows: KeyringRows): Promise<void>
 }

@@ -191,7 +191,7 @@ export class TextKeys {
   private readonly erasedIfLost = new Set<string>()
 
   private constructor(
-    private readonly store: KeyringStore,
+    readonly store: KeyringStore,
     readonly vault: KeyVault,
     private readonly ledger: LedgerKeys,
     /** For keyed pseudonyms and fingerprints. */
@@ -210,6 +210,19 @@ export class TextKeys {
     const ledgerId = randomBytes(6).toString('hex')
     const vaultKey = `cl-${ledgerId}-ledger`
     await store.createLedger({ ledgerId, vaultKey, wrapped: await vault.wrap(vaultKey, randomBytes(32)) })
+  }
+
+  /**
+   * Makes a ledger without events erasable, as a copy of another one: with the same names of keys, pseudonyms and
+   * fingerprints.
+   */
+  static async createCopy(store: KeyringStore, vault: KeyVault, { ledger, ledgerSecret }: TextKeys): Promise<void> {
+    await store.createLedger({ ...ledger, wrapped: await vault.wrap(ledger.vaultKey, ledgerSecret) })
+  }
+
+  /** Whether this ledger is a copy of the other one, or the other way round. */
+  isCopyOf(other: TextKeys): boolean {
+    return this.ledger.ledgerId === other.ledger.ledgerId
   }
 
   /** A keyed hash under the ledger's own key: it says nothing without the key vault. */
@@ -403,7 +416,8 @@ export class TextKeys {
     throw busy(conversationId)
   }
 
-  private vaultKeyOf(conversationId: string, generation: number): string {
+  /** Name of the key of the vault that wraps a conversation's data key. */
+  vaultKeyOf(conversationId: string, generation: number): string {
     const name = this.fingerprint('conversation', conversationId).slice(0, 24)
     return `cl-${this.ledger.ledgerId}-${name}-${String(generation)}`
   }
@@ -414,13 +428,16 @@ export class TextKeys {
     return keys
   }
 
+  /** Unwraps the data key of a conversation. */
+  async unwrap({ conversationId, generation, wrapped }: KeyringRecord): Promise<Uint8Array> {
+    return await this.vault.unwrap(this.vaultKeyOf(conversationId, generation), wrapped).catch((error: unknown) => {
+      throw isLost(error) ? keyLost(conversationId, error) : error
+    })
+  }
+
   private async load(record: KeyringRecord): Promise<Loaded> {
-    const { conversationId, generation, wrapped, keys } = record
-    const dataKey = await this.vault
-      .unwrap(this.vaultKeyOf(conversationId, generation), wrapped)
-      .catch((error: unknown) => {
-        throw isLost(error) ? keyLost(conversationId, error) : error
-      })
+    const { conversationId, keys } = record
+    const dataKey = await this.unwrap(record)
     const [iv = '', text = ''] = keys.split(' ')
     const plain = decrypt(dataKey, conversationId, { iv, text })
     const keyring = plain === undefined ? undefined : keyringSchema.safeParse(JSON.parse(plain)).data

@@ -1,5 +1,5 @@
 /** The wrapped keys of an erasable ledger in Postgres. */
-import type { KeyringRecord, KeyringStore, LedgerKeys } from '../../ports/keyring-store.js'
+import type { KeyringRecord, KeyringRows, KeyringStore, LedgerKeys } from '../../ports/keyring-store.js'
 import type { Database, Sql } from '../../ports/sql.js'
 
 interface Row extends Record<string, unknown> {
@@ -76,6 +76,74 @@ async function putWith(
 
 const PAGE = 500
 
+const NO_ROWS: KeyringRows = { records: [], subjects: [], occurrences: [], fingerprints: [] }
+
+/** The rows of a table in pages, in the order of columns that are unique together. */
+async function* pages<Found extends Record<string, unknown>>(
+  db: Database,
+  table: string,
+  columns: readonly (keyof Found & string)[],
+  selected = '*',
+): AsyncIterable<readonly Found[]> {
+  const key = columns.join(', ')
+  let after: readonly unknown[] | undefined
+  for (;;) {
+    const from: string =
+      after === undefined ? '' : `where (${key}) > (${columns.map((_c, at) => `$${String(at + 1)}`).join(', ')})`
+    const rows = await db.query<Found>(
+      `select ${selected} from ${table} ${from} order by ${key} limit ${String(PAGE)}`,
+      after ?? [],
+    )
+    if (rows.length > 0) yield rows
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < PAGE) return
+    after = columns.map((column) => last[column])
+  }
+}
+
+async function* rowsOf(db: Database): AsyncIterable<KeyringRows> {
+  for await (const rows of pages<Row>(db, 'keyrings', ['conversation_id']))
+    yield { ...NO_ROWS, records: rows.map(recordOf) }
+  for await (const rows of pages<{ subject: string; erased: boolean }>(db, 'key_subjects', ['subject']))
+    yield { ...NO_ROWS, subjects: rows.map(({ subject, erased }) => ({ subject, isErased: erased })) }
+  for await (const rows of pages<{ subject: string; conversation_id: string }>(db, 'key_subject_conversations', [
+    'subject',
+    'conversation_id',
+  ]))
+    yield {
+      ...NO_ROWS,
+      occurrences: rows.map(({ subject, conversation_id }) => ({ subject, conversationId: conversation_id })),
+    }
+  for await (const rows of pages<{ fingerprint: string }>(db, 'erased_fingerprints', ['fingerprint']))
+    yield { ...NO_ROWS, fingerprints: rows.map(({ fingerprint }) => fingerprint) }
+}
+
+async function putRows(sql: Sql, { records, subjects, occurrences, fingerprints }: KeyringRows): Promise<void> {
+  for (const record of records)
+    await sql.query(
+      `insert into keyrings (conversation_id, version, generation, wrapped, keys, to_destroy)
+       values ($1, $2, $3, $4, $5, $6) on conflict (conversation_id) do update set version = excluded.version,
+         generation = excluded.generation, wrapped = excluded.wrapped, keys = excluded.keys, to_destroy = excluded.to_destroy`,
+      keyringValues(record),
+    )
+  if (subjects.length > 0)
+    await sql.query(
+      `insert into key_subjects as known (subject, erased) select * from unnest($1::text[], $2::boolean[])
+       on conflict (subject) do update set erased = known.erased or excluded.erased`,
+      [subjects.map(({ subject }) => subject), subjects.map(({ isErased }) => isErased)],
+    )
+  if (occurrences.length > 0)
+    await sql.query(
+      `insert into key_subject_conversations (subject, conversation_id) select * from unnest($1::text[], $2::text[])
+       on conflict do nothing`,
+      [occurrences.map(({ subject }) => subject), occurrences.map(({ conversationId }) => conversationId)],
+    )
+  if (fingerprints.length > 0)
+    await sql.query('insert into erased_fingerprints (fingerprint) select unnest($1::text[]) on conflict do nothing', [
+      fingerprints,
+    ])
+}
+
 /**
  * Creates the store on the tables of the log's schema.
  * @param isOnlyWriter true if no other process can write to the database while this one has it open
@@ -103,17 +171,13 @@ export function createPostgresKeyringStore(db: Database, isOnlyWriter: boolean):
       return row === undefined ? undefined : recordOf(row)
     },
     async *conversations() {
-      let after = ''
-      for (;;) {
-        const rows = await db.query<{ conversation_id: string }>(
-          `select conversation_id from keyrings where conversation_id > $1 order by conversation_id limit ${String(PAGE)}`,
-          [after],
-        )
+      for await (const rows of pages<Pick<Row, 'conversation_id'>>(
+        db,
+        'keyrings',
+        ['conversation_id'],
+        'conversation_id',
+      ))
         for (const row of rows) yield row.conversation_id
-        const last = rows.at(-1)
-        if (last === undefined || rows.length < PAGE) return
-        after = last.conversation_id
-      }
     },
     put: async (record, subjects = []) =>
       subjects.length === 0
@@ -153,6 +217,11 @@ export function createPostgresKeyringStore(db: Database, isOnlyWriter: boolean):
         [fingerprints],
       )
       return new Set(rows.map((row) => row.fingerprint))
+    },
+    rows: () => rowsOf(db),
+    async putRows(rows) {
+      if (rows.fingerprints.length > 0) hasFingerprints = true
+      await db.transaction((sql) => putRows(sql, rows))
     },
   }
 }

@@ -12,9 +12,11 @@ export const migrateLog: CliCommand = {
     overwrite: toggle('Replace an existing file'),
     erasable: toggle('Encrypt every text, so that `erase` can erase it in the target'),
     keys: text('Directory or key vault of an erasable log'),
+    'to-keys': text('Directory or key vault of the target, if it is another one: keys are wrapped again'),
   },
   examples: [
     ['$0 migrate-log --from .context-ledger --to backup.clog.gz', 'make a backup'],
+    ['$0 migrate-log --from .context-ledger --to ./moved --to-keys vault+https://…', 'move to another key vault'],
     ['$0 migrate-log --from .context-ledger --to postgres://…', 'copy to a server; run it again to copy newer events'],
   ],
   async run(args) {
@@ -34,6 +36,7 @@ export const migrateLog: CliCommand = {
         overwrite: args.is('overwrite'),
         erasable: args.is('erasable'),
         keys: args.text('keys'),
+        toKeys: args.text('to-keys'),
         json: args.json,
       },
       places,

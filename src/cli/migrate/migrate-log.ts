@@ -15,6 +15,7 @@ import {
 import { sealedSource } from '../../erasure/seal-log.js'
 import type { LogSource, LogTarget } from '../../ports/log-copy.js'
 import type { TextKeys } from '../../sealing/text-keys.js'
+import { KeyCopy, keysSentence, rejectPending, type CopiedKeys, type ErasableLog } from './copy-erasable.js'
 import { CommandExit, EXIT } from '../errors.js'
 import { watchInterrupt } from '../interrupt.js'
 import { colours, count, line, many, note, noteColours, printable } from '../output.js'
@@ -29,20 +30,32 @@ export interface MigrateLogCommand {
   readonly fromDatabase: string | undefined
   readonly toDatabase: string | undefined
   readonly overwrite: boolean
-  /** The directory of the keys of an erasable log. */
+  /** The directory or key vault of an erasable log. */
   readonly keys?: string | undefined
+  /** The same of the target, if it is another one. */
+  readonly toKeys?: string | undefined
   /** The target becomes an erasable ledger. */
   readonly erasable?: boolean
   readonly json: boolean
 }
 
+interface LogOptions {
+  readonly database?: string
+  readonly keys?: string
+  readonly erasable?: true
+  /** The keys of an erasable source, which an empty target takes over. */
+  readonly copyOf?: TextKeys
+}
+
+interface OpenedEnd extends OpenedLog {
+  /** Undefined if the log is not erasable. */
+  readonly erasable?: ErasableLog | undefined
+}
+
 /** Opens the ends of a copy. */
 export interface LogPlaces {
   /** Opens a store for a copy. Creates missing tables only. */
-  openLog(
-    address: string,
-    options: { readonly database?: string; readonly keys?: string; readonly erasable?: true },
-  ): Promise<OpenedLog & { readonly keys?: TextKeys | undefined }>
+  openLog(address: string, options: LogOptions): Promise<OpenedEnd>
   openLogFile(path: string): LogSource
   createLogFile(path: string, options: { readonly overwrite: boolean }): Promise<LogTarget>
 }
@@ -57,8 +70,13 @@ const shareOf = ({ doing, done, of }: CopyProgress): number => {
 const size = (bytes: number): string =>
   bytes < 1e6 ? `${count(Math.ceil(bytes / 1e3))} kB` : `${count(Math.round(bytes / 1e6))} MB`
 
-async function report(copied: Copied, from: LogSource, to: LogTarget, seconds: number, json: boolean): Promise<void> {
-  const { head, totals, alreadyThere, difference } = copied
+async function report(
+  { head, totals, alreadyThere, difference }: Copied,
+  { source: from, target: to }: Ends,
+  keys: CopiedKeys | undefined,
+  seconds: number,
+  json: boolean,
+): Promise<void> {
   const equal = difference === undefined
   const rate = Math.round(totals.events / Math.max(0.001, seconds))
   if (json) {
@@ -78,6 +96,7 @@ async function report(copied: Copied, from: LogSource, to: LogTarget, seconds: n
         seconds: Number(seconds.toFixed(3)),
         eventsPerSecond: rate,
         sha256,
+        ...(keys === undefined ? {} : { keys }),
       }),
     )
     return
@@ -93,7 +112,16 @@ async function report(copied: Copied, from: LogSource, to: LogTarget, seconds: n
       `${colours.green('equal')}: ${to.name} has the events of ${from.name} up to position ${head.toString()}: ${what}${alreadyThere === 0 ? '' : ` (${count(alreadyThere)} events were already copied)`}`,
     )
   } else await line(`${colours.red('not equal')}: ${printable(difference)}`)
+  if (keys !== undefined) await line(keysSentence(keys))
   await line(colours.dim(`${duration(seconds)}, ${count(rate)} events/s, sha256 ${totals.sha256}`))
+}
+
+/** The ends of a copy. */
+interface Ends {
+  readonly source: LogSource
+  readonly target: LogTarget
+  /** Copies the keys, if both are erasable. */
+  readonly keys?: KeyCopy
 }
 
 /** Opens both ends, calls `work` and closes them. */
@@ -102,45 +130,75 @@ async function withEnds<T>(
   to: LogAddress,
   command: MigrateLogCommand,
   places: LogPlaces,
-  work: (from: LogSource, to: LogTarget) => Promise<T>,
+  work: (ends: Ends) => Promise<T>,
 ): Promise<T> {
   const opened: OpenedLog[] = []
-  const open = async (
-    { address }: LogAddress,
-    database: string | undefined,
-    erasable?: true,
-  ): ReturnType<LogPlaces['openLog']> => {
-    const log = await places.openLog(address, {
-      ...(database === undefined ? {} : { database }),
-      ...(command.keys === undefined ? {} : { keys: command.keys }),
-      ...(erasable === undefined ? {} : { erasable }),
-    })
+  const open = async ({ address }: LogAddress, options: LogOptions): Promise<OpenedEnd> => {
+    const log = await places.openLog(address, options)
     opened.push(log)
     return log
   }
-  const openSource = async (address: LogAddress): Promise<LogSource> => {
-    const log = await open(address, command.fromDatabase)
-    // Its wrapped keys are in its database, and a copy of the events alone could not be read.
-    if (log.keys !== undefined)
-      throw new LedgerError(
-        'Usage',
-        `${log.name} is erasable, and \`migrate-log\` does not copy its keys: copy its directory, or its database with pg_dump`,
-      )
-    return storeSource(log)
-  }
   try {
-    const source = from.kind === 'file' ? places.openLogFile(from.address) : await openSource(from)
+    const log = from.kind === 'file' ? undefined : await open(from, sourceOptions(command))
+    const source = log === undefined ? places.openLogFile(from.address) : storeSource(log)
     // Check a source file before opening the target, so that a damaged file does not create an empty store.
     if (from.kind === 'file') await source.head()
-    if (to.kind === 'file')
-      return await work(source, await places.createLogFile(to.address, { overwrite: command.overwrite }))
-    const target = await open(to, command.toDatabase, command.erasable === true ? true : undefined)
-    if (target.keys !== undefined && command.erasable !== true)
-      throw new LedgerError('Usage', `${target.name} is erasable: pass --erasable, so that every text is encrypted`)
-    return await work(target.keys === undefined ? source : sealedSource(source, target.keys), storeTarget(target))
+    if (to.kind === 'file') {
+      if (log?.erasable !== undefined) throw noErasableFile(log.name)
+      return await work({
+        source,
+        target: await places.createLogFile(to.address, { overwrite: command.overwrite }),
+      })
+    }
+    if (log?.erasable !== undefined) await rejectPending({ name: log.name, ...log.erasable })
+    const target = await open(to, targetOptions(command, log?.erasable))
+    return await work(await endsOf(source, log, target, command))
   } finally {
     for (const log of opened) await log.close()
   }
+}
+
+const noErasableFile = (name: string): LedgerError =>
+  new LedgerError(
+    'Usage',
+    `${name} is erasable, and a file cannot hold its keys: copy it to another store, copy its directory, or back up its database with pg_dump`,
+  )
+
+const sourceOptions = ({ fromDatabase, keys }: MigrateLogCommand): LogOptions => ({
+  ...(fromDatabase === undefined ? {} : { database: fromDatabase }),
+  ...(keys === undefined ? {} : { keys }),
+})
+
+function targetOptions(command: MigrateLogCommand, source: ErasableLog | undefined): LogOptions {
+  const keys = command.toKeys ?? command.keys
+  return {
+    ...(command.toDatabase === undefined ? {} : { database: command.toDatabase }),
+    ...(keys === undefined ? {} : { keys }),
+    ...(source !== undefined ? { copyOf: source.keys } : command.erasable === true ? { erasable: true } : {}),
+  }
+}
+
+async function endsOf(
+  source: LogSource,
+  from: OpenedEnd | undefined,
+  to: OpenedEnd,
+  command: MigrateLogCommand,
+): Promise<Ends> {
+  const target = storeTarget(to)
+  if (to.erasable === undefined) {
+    if (command.toKeys !== undefined)
+      throw new LedgerError('Usage', `--to-keys requires an erasable target: pass --erasable, or omit it`)
+    return { source, target }
+  }
+  if (from?.erasable !== undefined)
+    return {
+      source,
+      target,
+      keys: await KeyCopy.between({ name: from.name, ...from.erasable }, { name: to.name, ...to.erasable }),
+    }
+  if (command.erasable !== true)
+    throw new LedgerError('Usage', `${to.name} is erasable: pass --erasable, so that every text is encrypted`)
+  return { source: sealedSource(source, to.erasable.keys), target }
 }
 
 /** Runs the command. */
@@ -152,6 +210,8 @@ export async function runMigrateLog(command: MigrateLogCommand, places: LogPlace
   rejectUnusedDatabase(to, '--to-database', command.toDatabase)
   if (command.erasable === true && to.kind === 'file')
     throw new LedgerError('Usage', '--erasable requires a store as target: a file cannot hold keys')
+  if (command.toKeys !== undefined && to.kind === 'file')
+    throw new LedgerError('Usage', '--to-keys requires a store as target: a file cannot hold keys')
   if (command.overwrite && to.kind === 'store')
     throw new LedgerError(
       'Usage',
@@ -162,15 +222,18 @@ export async function runMigrateLog(command: MigrateLogCommand, places: LogPlace
   const interrupt = watchInterrupt()
   const progress = await startProgress('migrating', BAR)
   try {
-    await withEnds(from, to, command, places, async (source, target) => {
+    await withEnds(from, to, command, places, async (ends) => {
+      const { source, target, keys } = ends
       const copied = await copyLog(source, target, {
         signal: interrupt.signal,
+        ...(keys === undefined ? {} : { beforeWriting: async () => void (await keys.copy()) }),
         onProgress: (at) => {
           progress.update(shareOf(at), `${at.doing}, ${many(at.events, 'event')}`)
         },
       })
+      const copiedKeys = copied.difference === undefined ? await keys?.complete() : undefined
       progress.stop()
-      await report(copied, source, target, (performance.now() - startedAt) / 1000, command.json)
+      await report(copied, ends, copiedKeys, (performance.now() - startedAt) / 1000, command.json)
       if (copied.difference !== undefined) throw new CommandExit(EXIT.untrusted)
     })
   } catch (error) {
