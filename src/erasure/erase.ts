@@ -83,32 +83,53 @@ interface Removed {
   readonly keys: readonly string[]
 }
 
+const isRemoved = (result: Removed | CompletedErasure | undefined): result is Removed =>
+  result !== undefined && 'pending' in result
+const isCompleted = (progress: Planned | CompletedErasure | undefined): progress is CompletedErasure =>
+  progress !== undefined && 'receipt' in progress
+
+export interface ErasureRunOptions {
+  /** Id of the erasure. Default: a new one. */
+  readonly erasureId?: string
+  /** Called before each step. Throws if this process may not continue. */
+  readonly beforeStep?: () => Promise<void>
+}
+
 class Erasure {
+  private readonly beforeStep: () => Promise<void>
+
   constructor(
     private readonly parts: ErasureParts,
     private readonly provenance: Provenance,
-  ) {}
+    { beforeStep = () => Promise.resolve() }: ErasureRunOptions = {},
+  ) {
+    this.beforeStep = beforeStep
+  }
 
   /** Continues erasures that are noted. */
   async run(pending: readonly PendingErasure[]): Promise<E.Either<CommandFailure, ErasureResult>> {
     const removed: Removed[] = []
+    const completed: CompletedErasure[] = []
     const refused: ErasureRefusal[] = []
     for (const each of pending) {
+      await this.beforeStep()
       const result = await this.remove(each)
-      if (E.isRight(result)) {
-        if (result.right === undefined) await this.parts.pending.remove(each)
-        else removed.push(result.right)
-      } else if (!isErasureRefusal(result.left)) return E.left(result.left)
-      else {
-        await this.parts.pending.remove(each)
+      if (E.isLeft(result)) {
+        if (!isErasureRefusal(result.left)) return E.left(result.left)
         refused.push(result.left)
-      }
+      } else if (isRemoved(result.right)) {
+        removed.push(result.right)
+        continue
+      } else if (result.right !== undefined) completed.push(await this.end(result.right))
+      await this.parts.pending.remove(each)
     }
-    if (removed.length === 0) return E.right({ completed: [], refused })
+    if (removed.length === 0) return E.right({ completed, refused })
+    await this.beforeStep()
     const rows = await this.parts.rewriteRows()
+    await this.beforeStep()
     const filesCleaned = await this.parts.cleanStorage()
-    const completed: CompletedErasure[] = []
     for (const each of removed) {
+      await this.beforeStep()
       const result = await this.complete(each, rows, filesCleaned)
       if (E.isLeft(result)) return result
       completed.push(result.right)
@@ -119,17 +140,19 @@ class Erasure {
   /** Undefined if there is nothing to remove: another erasure has begun to remove the whole conversation. */
   private async remove(
     pending: PendingErasure,
-  ): Promise<E.Either<CommandFailure | ErasureRefusal, Removed | undefined>> {
+  ): Promise<E.Either<CommandFailure | ErasureRefusal, Removed | CompletedErasure | undefined>> {
     const { conversationId } = pending
     const { keys, conversations } = this.parts
     const isWhole = requestOf(pending).scope === 'conversation'
     // If the vault lost the key of a conversation, it can be erased as a whole.
     if (isWhole) keys.allowLost(conversationId)
-    const found = await this.requestedEvent(pending)
+    const found = await this.progressOf(pending)
     if (found === undefined && !isWhole && (await keys.isConversationErased(conversationId))) return E.right(undefined)
     const planned = found === undefined ? await this.recordPlan(pending) : E.right(found)
     if (E.isLeft(planned)) return planned
+    if (isCompleted(planned.right)) return E.right(planned.right)
     const { requested, plan } = planned.right
+    await this.beforeStep()
     const removal = {
       units: new Set(requested.derived ?? []),
       subjects: requested.subject === undefined ? [] : [requested.subject],
@@ -141,15 +164,20 @@ class Erasure {
     return E.right({ pending, requested, messages: plan.messages, summaries: plan.summaries, keys: destroyed })
   }
 
-  /** The plan of an interrupted erasure. */
-  private async requestedEvent({ conversationId, erasureId }: PendingErasure): Promise<Planned | undefined> {
+  /** How far an earlier process came with it: its receipt, or its plan; undefined if none is recorded. */
+  private async progressOf({
+    conversationId,
+    erasureId,
+  }: PendingErasure): Promise<Planned | CompletedErasure | undefined> {
     const { log } = this.parts
     let requested: RecordedEvent<'ErasureRequested'> | undefined
     for await (const stored of log.store.readStream(conversationStream(conversationId), { direction: 'backwards' })) {
-      if (stored.type !== 'ErasureRequested') continue
+      if (stored.type !== 'ErasureRequested' && stored.type !== 'ErasureCompleted') continue
       const event = await decodeEvent(stored, log)
-      if (isOfType(event, 'ErasureRequested') && event.data.erasureId === erasureId) requested = event
-      if (requested !== undefined) break
+      if (!isOfType(event, 'ErasureRequested', 'ErasureCompleted') || event.data.erasureId !== erasureId) continue
+      if (isOfType(event, 'ErasureCompleted')) return { erasureId, conversationId, receipt: event.data.receipt }
+      if (isOfType(event, 'ErasureRequested')) requested = event
+      break
     }
     if (requested === undefined) return undefined
     const used: KeyName[] = []
@@ -170,8 +198,10 @@ class Erasure {
     }
   }
 
-  /** Records the plan at the revision that it was made for. */
-  private async recordPlan(pending: PendingErasure): Promise<E.Either<CommandFailure | ErasureRefusal, Planned>> {
+  /** Records the plan at the revision that it was made for, unless another process has recorded one meanwhile. */
+  private async recordPlan(
+    pending: PendingErasure,
+  ): Promise<E.Either<CommandFailure | ErasureRefusal, Planned | CompletedErasure>> {
     const { keys, conversations, log } = this.parts
     const { conversationId, erasureId } = pending
     const request = requestOf(pending)
@@ -208,6 +238,8 @@ class Erasure {
           plan: { used: plan.used, messages: plan.erased.length, summaries: plan.affected.summaries },
         })
       if (recorded.left.kind !== 'ConversationMoved' || tries >= PLAN_ATTEMPTS) return recorded
+      const found = await this.progressOf(pending)
+      if (found !== undefined) return E.right(found)
     }
   }
 
@@ -233,9 +265,17 @@ class Erasure {
       this.provenance,
     )
     if (E.isLeft(recorded)) return recorded
-    await this.parts.keys.forgetDestroyed(conversationId)
+    // Another process may have completed it meanwhile: its receipt is the only one.
+    const found = recorded.right.events.length === 0 ? await this.progressOf(pending) : undefined
+    const completed = await this.end(isCompleted(found) ? found : { erasureId, conversationId, receipt })
     await this.parts.pending.remove(pending)
-    return E.right({ erasureId, conversationId, receipt })
+    return E.right(completed)
+  }
+
+  /** The keys in a receipt need no destruction any more. */
+  private async end(completed: CompletedErasure): Promise<CompletedErasure> {
+    await this.parts.keys.forgetDestroyed(completed.conversationId, completed.receipt.keys)
+    return completed
   }
 }
 
@@ -248,13 +288,14 @@ export async function erase(
   request: ErasureRequest,
   conversationIds: readonly string[],
   provenance: Provenance,
-  erasureId = parts.clock.newId(),
+  options: ErasureRunOptions = {},
 ): Promise<E.Either<CommandFailure, ErasureResult>> {
+  const { erasureId = parts.clock.newId() } = options
   const noted =
     request.scope === 'subject'
       ? await notePerson(parts, { ...request, erasureId })
       : await note(parts, request, erasureId, conversationIds)
-  return await new Erasure(parts, provenance).run(noted)
+  return await new Erasure(parts, provenance, options).run(noted)
 }
 
 async function note(

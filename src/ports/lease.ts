@@ -52,6 +52,11 @@ export interface Lease {
   readonly fence: number
   /** Aborts when another owner has the claim, or when no extension succeeded within `ttlMs`. */
   readonly lost: AbortSignal
+  /**
+   * Extends the claim now; false if it is lost. A process that was suspended learns it from this before it learns it
+   * from `lost`.
+   */
+  confirm(): Promise<boolean>
   /** Releases the claim immediately. */
   release(): Promise<void>
 }
@@ -89,6 +94,7 @@ export async function takeLease(options: LeaseOptions): Promise<Lease | undefine
         return {
           fence: claim.fence,
           lost: extending.lost,
+          confirm: async () => !extending.lost.aborted && (await claim.extend()),
           async release() {
             await extending.end()
             await claim.release()

@@ -11,13 +11,14 @@ import { completeRun, isOpen, startRun } from '../domain/retention/decide-retent
 import type { ErasureRefusal } from '../domain/retention/judge-erasure.js'
 import type { RetentionRun } from '../domain/retention/retention-state.js'
 import { conversationStream } from '../domain/values/ids.js'
-import { erase, type CompletedErasure, type ErasureParts } from '../erasure/erase.js'
+import { erase, type ErasureParts } from '../erasure/erase.js'
+import { LedgerError } from '../lib/ledger-error.js'
 import type { Claims } from '../ports/claims.js'
 import type { AppendFailure } from '../ports/event-store.js'
 import { takeLease } from '../ports/lease.js'
 import type { CommandFailure } from '../recording/handle-command.js'
 import { decodeEvent, isOfType } from '../recording/read-event.js'
-import type { RetentionBusy } from './failures.js'
+import { retentionSentences, type RetentionBusy } from './failures.js'
 import { findDue, type ListedConversation } from './due.js'
 import { changeRetention, readRetention } from './retention-stream.js'
 
@@ -41,6 +42,7 @@ export interface CompletedRun {
 type RunFailure = CommandFailure | NotRecordable | AppendFailure | RetentionBusy
 type KeptReason = RetentionReceipt['kept'][number]['reason']
 
+const KEY = 'retention'
 const CLAIM_MS = 15_000
 const POLL_MS = 250
 const REASON = 'retention'
@@ -54,6 +56,8 @@ class Run {
   constructor(
     private readonly parts: RetentionRunParts,
     private readonly provenance: Provenance,
+    /** Throws if another process has the lease. */
+    private readonly beforeStep: () => Promise<void>,
   ) {}
 
   /** Continues the interrupted run, or starts one; undefined if nothing is due. */
@@ -81,23 +85,22 @@ class Run {
     isResumed: boolean,
   ): Promise<E.Either<RunFailure, CompletedRun>> {
     const { erasure } = this.parts
-    const completed: CompletedErasure[] = []
     const kept: { conversationId: string; reason: KeptReason }[] = []
     const toErase: string[] = []
-    for (const { conversationId } of due) {
-      const progress = await this.progressOf(conversationId, runId)
-      if (progress === 'erase') toErase.push(conversationId)
-      else if (progress === 'erased-before') kept.push({ conversationId, reason: progress })
-      else completed.push(progress)
-    }
     const request = { scope: 'conversation', reason: REASON, isRetention: true } as const
-    const result = await erase(erasure, request, toErase, this.provenance, runId)
+    for (const { conversationId } of due) {
+      if (await this.isErasedBefore(conversationId, runId)) {
+        kept.push({ conversationId, reason: 'erased-before' })
+        await erasure.pending.remove({ erasureId: runId, conversationId, request: JSON.stringify(request) })
+      } else toErase.push(conversationId)
+    }
+    const { provenance, beforeStep } = this
+    const result = await erase(erasure, request, toErase, provenance, { erasureId: runId, beforeStep })
     if (E.isLeft(result)) return result
-    completed.push(...result.right.completed)
     for (const { conversationId, kind } of result.right.refused)
       kept.push({ conversationId, reason: KEPT_REASONS[kind] })
     const receipt: RetentionReceipt = {
-      erased: completed.map(({ conversationId, receipt: { messages, summaries } }) => ({
+      erased: result.right.completed.map(({ conversationId, receipt: { messages, summaries } }) => ({
         conversationId,
         messages,
         summaries,
@@ -110,39 +113,41 @@ class Run {
     return E.map(() => ({ runId, isResumed, receipt }))(recorded)
   }
 
-  /** How far an interrupted run came with a conversation. Nothing is recorded after the erasure of a conversation. */
-  private async progressOf(
-    conversationId: string,
-    runId: string,
-  ): Promise<'erase' | 'erased-before' | CompletedErasure> {
+  /** Whether another erasure has erased a conversation. Nothing is recorded after the erasure of a conversation. */
+  private async isErasedBefore(conversationId: string, runId: string): Promise<boolean> {
     const { log, conversations } = this.parts.erasure
-    if (!(await conversations.load(conversationId)).isErased) return 'erase'
+    if (!(await conversations.load(conversationId)).isErased) return false
     for await (const stored of log.store.readStream(conversationStream(conversationId), { direction: 'backwards' })) {
       if (stored.type !== 'ErasureRequested' && stored.type !== 'ErasureCompleted') break
       const event = await decodeEvent(stored, log)
-      if (!isOfType(event, 'ErasureRequested', 'ErasureCompleted') || event.data.erasureId !== runId) continue
-      return event.type === 'ErasureRequested'
-        ? 'erase'
-        : { erasureId: runId, conversationId, receipt: event.data.receipt }
+      if (isOfType(event, 'ErasureRequested', 'ErasureCompleted') && event.data.erasureId === runId) return false
     }
-    return 'erased-before'
+    return true
   }
 }
 
-/** Runs retention once. Only one process does so at a time. */
+/**
+ * Runs retention once. Only one process does so at a time: a process that lost its lease, for example because it was
+ * suspended, throws `RetentionBusy` before its next step. The receipts allow no second one if it was in a step.
+ */
 export async function runRetention(
   parts: RetentionRunParts,
   owner: string,
   provenance: Provenance,
 ): Promise<E.Either<RunFailure, CompletedRun | undefined>> {
-  const key = 'retention'
-  const lease = await takeLease({ claims: parts.claims, key, owner, ttlMs: CLAIM_MS, pollMs: POLL_MS, patienceMs: 0 })
-  if (lease === undefined) {
-    const holder = await parts.claims.holder(key)
-    return E.left({ kind: 'RetentionBusy', owner: holder?.owner ?? 'another process' })
+  const { claims } = parts
+  const busy = async (): Promise<RetentionBusy> => {
+    const holder = await claims.holder(KEY)
+    return { kind: 'RetentionBusy', owner: holder?.owner ?? 'another process' }
+  }
+  const lease = await takeLease({ claims, key: KEY, owner, ttlMs: CLAIM_MS, pollMs: POLL_MS, patienceMs: 0 })
+  if (lease === undefined) return E.left(await busy())
+  const beforeStep = async (): Promise<void> => {
+    if (await lease.confirm()) return
+    throw new LedgerError('RetentionBusy', retentionSentences.RetentionBusy(await busy()))
   }
   try {
-    return await new Run(parts, provenance).run()
+    return await new Run(parts, provenance, beforeStep).run()
   } finally {
     await lease.release()
   }

@@ -84,6 +84,12 @@ export const withNextEpoch = (keyring: Keyring): Keyring => ({
   secrets: { ...keyring.secrets, [keyring.epoch + 1]: newSecret() },
 })
 
+/** Whether an erasure has been interrupted after it removed its keys from this keyring. */
+export const hasNoKeysOf = ({ epoch, secrets, units, subjects }: Keyring, removal: Removal): boolean =>
+  Object.keys(secrets).every((of) => Number(of) === epoch) &&
+  !Object.keys(units).some((name) => removal.units.has(name.slice(name.indexOf('/') + 1))) &&
+  !removal.subjects.some((subject) => subject in subjects)
+
 /**
  * The keyring without the keys of an erasure. All epochs before the current one are closed.
  * @param used every unit that was used in these epochs

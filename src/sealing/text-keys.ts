@@ -18,6 +18,7 @@ import type { KeyringRecord, KeyringStore, LedgerKeys } from '../ports/keyring-s
 import { isKeyVaultError, type KeyVault } from '../ports/key-vault.js'
 import { decrypt, encrypt, encryptRepeatably } from './cipher.js'
 import {
+  hasNoKeysOf,
   keyOf,
   keyringSchema,
   newKeyring,
@@ -338,7 +339,7 @@ export class TextKeys {
   async remove(conversationId: string, removal: Removal, used: readonly KeyName[]): Promise<RemovedKeys> {
     if ((await this.reload(conversationId)).isErased) return await this.destroyFormer(conversationId)
     const keyring = await this.change(conversationId, (loaded) =>
-      loaded === undefined
+      loaded === undefined || hasNoKeysOf(loaded.keyring, removal)
         ? undefined
         : { keyring: withoutKeys(loaded.keyring, removal, used), subjects: [], isNewGeneration: true },
     )
@@ -406,12 +407,16 @@ export class TextKeys {
     return { destroyed }
   }
 
-  /** Forgets which keys were destroyed, when an erasure is completed. */
-  async forgetDestroyed(conversationId: string): Promise<void> {
+  /**
+   * Forgets which keys were destroyed, when an erasure is completed.
+   * @param destroyed their names in the vault. Another process may have to destroy others.
+   */
+  async forgetDestroyed(conversationId: string, destroyed: readonly string[]): Promise<void> {
     for (let tries = 0; tries < STORE_ATTEMPTS; tries += 1) {
       const record = await this.store.get(conversationId)
-      if (record === undefined || record.toDestroy.length === 0) return
-      if ((await this.store.put({ ...record, version: record.version + 1, toDestroy: [] })) === 'stored') return
+      const toDestroy = record?.toDestroy.filter((of) => !destroyed.includes(this.vaultKeyOf(conversationId, of))) ?? []
+      if (record === undefined || toDestroy.length === record.toDestroy.length) return
+      if ((await this.store.put({ ...record, version: record.version + 1, toDestroy })) === 'stored') return
     }
     throw busy(conversationId)
   }

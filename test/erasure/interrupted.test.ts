@@ -6,17 +6,26 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createMemoryKeyVault } from '../../src/adapters/memory/key-vault.js'
 import { openLedger } from '../../src/library/compose.js'
+import type { Ledger } from '../../src/library/ledger.js'
 import { keyVaultError, type KeyVault } from '../../src/ports/key-vault.js'
 import { programFile } from '../support/child.js'
 import { shinglesInFiles } from '../support/shingles.js'
 
 const LONG = 300_000
 const SECRET = 'Ursula Zwickel lives at Quellenweg 17 in Bad Wurzach'
+const STEPS = ['wrap', 'destroy', 'destroyed', 'before:ErasureCompleted', 'before:delete from pending_erasures']
 let folder: string
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'interrupted-'))
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
+
+/** Number of receipts of a conversation with one erasure. */
+async function completions(ledger: Ledger, conversationId: string): Promise<number> {
+  let count = 0
+  for await (const { type } of ledger.log(conversationId)) if (type === 'ErasureCompleted') count += 1
+  return count
+}
 
 it(
   'a vault that denies leaves an erasure that `resume` completes, and blocks only what copies texts',
@@ -61,26 +70,30 @@ it(
   async () => {
     const places = { store: join(folder, 'ledger'), keys: join(folder, 'keys') }
     const ledger = await openLedger({ ...places, erasable: true })
-    for (const step of ['wrap', 'destroy', 'destroyed'])
-      await ledger.append(step, [
+    const idOf = (step: string) => `talk ${String(STEPS.indexOf(step))}`
+    for (const step of STEPS)
+      await ledger.append(idOf(step), [
         { id: 'm1', role: 'user', content: `${SECRET} ${step}` },
         { id: 'm2', role: 'assistant', content: 'fine' },
       ])
     await ledger.close()
-    for (const step of ['wrap', 'destroy', 'destroyed']) {
-      const child = spawn(process.execPath, [programFile('erase-until-killed'), places.store, places.keys, step], {
-        stdio: 'inherit',
-      })
+    for (const step of STEPS) {
+      const target = JSON.stringify({ conversationId: idOf(step), messageId: 'm1' })
+      const words = [programFile('erase-until-killed'), places.store, places.keys, step, target]
+      const child = spawn(process.execPath, words, { stdio: 'inherit' })
       expect(await new Promise((resolve) => child.once('exit', (_code, signal) => resolve(signal)))).toBe('SIGKILL')
     }
     const again = await openLedger(places)
-    expect((await again.admin.erasure.resume()).map(({ conversationId }) => conversationId).toSorted()).toEqual([
-      'destroy',
-      'destroyed',
-      'wrap',
-    ])
-    for (const step of ['wrap', 'destroy', 'destroyed'])
-      expect((await again.context(step)).messages.map(({ content }) => content)).toEqual(['[erased]', 'fine'])
+    expect((await again.admin.erasure.resume()).map(({ conversationId }) => conversationId).toSorted()).toEqual(
+      STEPS.map(idOf),
+    )
+    for (const step of STEPS) {
+      const [erasure, ...others] = await again.admin.erasure.receipts(idOf(step))
+      expect([others, erasure?.receipt?.messages, erasure?.receipt?.keys.length]).toEqual([[], 1, 1])
+      expect(await completions(again, idOf(step))).toBe(1)
+    }
+    for (const step of STEPS)
+      expect((await again.context(idOf(step))).messages.map(({ content }) => content)).toEqual(['[erased]', 'fine'])
     const verified = await again.admin.verify()
     expect([verified.problems, verified.observations]).toEqual([[], []])
     await again.close()

@@ -28,6 +28,8 @@ export interface RunRetentionOptions {
 }
 
 const CHECK_EVERY_MS = 900_000
+/** After a failure: the lease of a killed worker ends, or the store answers again. */
+const RETRY_AFTER_MS = 20_000
 
 /** Runs `retention run`. */
 export async function runRetentionWorker(flags: Flags, options: RunRetentionOptions): Promise<void> {
@@ -87,17 +89,19 @@ async function work(ledger: Ledger, options: RunRetentionOptions): Promise<void>
       stop.abort()
     })()
     while (!stop.signal.aborted) {
+      let nextMs = CHECK_EVERY_MS
       try {
         const run = await ledger.admin.retention.run()
         metrics.checked(run)
         if (run !== undefined) await report(run, options)
       } catch (error) {
-        // Another worker runs, or the store does not answer: the next check tries again.
+        // Another worker runs, or the store does not answer.
         if (!isLedgerError(error) || (error.kind !== 'RetentionBusy' && error.fault !== 'world')) throw error
         const detail = sentenceOfProblem(error)
         noteFailure(options.json ? toWire({ kind: 'problem', detail }) : detail)
+        nextMs = RETRY_AFTER_MS
       }
-      await sleep(CHECK_EVERY_MS, stop.signal)
+      await sleep(nextMs, stop.signal)
     }
     await stopped
     note(options.json ? toWire({ kind: 'ended' }) : 'stopped')

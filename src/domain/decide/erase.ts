@@ -28,5 +28,6 @@ export type ConversationErased = { readonly kind: 'ConversationErased'; readonly
 export const requestErasure = (_state: Conversation, { type: _type, ...data }: RequestErasure): Decision =>
   E.right([{ type: 'ErasureRequested', data }])
 
-export const completeErasure = (_state: Conversation, { type: _type, ...data }: CompleteErasure): Decision =>
-  E.right([{ type: 'ErasureCompleted', data }])
+/** Nothing, if the erasure is completed already: it has one receipt. */
+export const completeErasure = ({ erasure }: Conversation, { type: _type, ...data }: CompleteErasure): Decision =>
+  E.right(erasure?.pending.includes(data.erasureId) === true ? [{ type: 'ErasureCompleted', data }] : [])

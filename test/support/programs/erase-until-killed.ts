@@ -1,12 +1,15 @@
 /**
- * Erases a message, and kills itself at a step of the key vault. By default the message is the first one of a
- * conversation with the name of the step.
+ * Erases, and kills itself at a step: of the key vault (`wrap`, `destroy`, `destroyed`), before a statement with a text
+ * (`before:TEXT`), or at the Nth call of the database engine (`call:N`); it ends normally if there are fewer calls. What
+ * to erase is a target as JSON.
  */
+import { PGlite } from '@electric-sql/pglite'
 import { createKeyFolder } from '../../../src/adapters/file/key-folder.js'
 import { openLedger } from '../../../src/library/compose.js'
+import type { ErasureTarget } from '../../../src/library/ledger-erasure.js'
 import type { KeyVault } from '../../../src/ports/key-vault.js'
 
-const [store = '', keys = '', step = '', conversationId = step, messageId = 'm1'] = process.argv.slice(2)
+const [store = '', keys = '', step = '', target = ''] = process.argv.slice(2)
 const folder = createKeyFolder(keys)
 const isConversationKey = (keyName: string): boolean => !keyName.endsWith('-ledger')
 const die = (): void => {
@@ -25,5 +28,21 @@ const vault: KeyVault = {
     if (step === 'destroyed') die()
   },
 }
+
+const [, how, value = ''] = /^(before|call):(.*)$/u.exec(step) ?? []
+// oxlint-disable-next-line typescript/unbound-method -- it is called with `this` below
+const call = PGlite.prototype.execProtocolRawSync
+let hasBegun = false
+let calls = 0
+PGlite.prototype.execProtocolRawSync = function dying(this: PGlite, message) {
+  if (hasBegun) calls += 1
+  if (how === 'call' && calls === Number(value)) die()
+  if (how === 'before' && hasBegun && Buffer.from(message).includes(value)) die()
+  return call.call(this, message)
+}
+
 const ledger = await openLedger({ store, keys: vault })
-await ledger.admin.erasure.run({ conversationId, messageId }, { reason: 'r' })
+hasBegun = true
+const toErase: ErasureTarget = JSON.parse(target)
+await ledger.admin.erasure.run(toErase, { reason: 'r' })
+await ledger.close()
