@@ -211,9 +211,8 @@ async function forNode() {
     logLevel: 'warning',
     jsx: 'automatic',
     jsxImportSource: 'hono/jsx',
-    // For the size of the package. Names stay, for stack traces.
+    // For the size of the package.
     minify: true,
-    keepNames: true,
     metafile: true,
     plugins: [importZodByParts],
     absWorkingDir: root,
