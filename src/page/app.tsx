@@ -91,8 +91,9 @@ class PageRoutes {
       page: wholeNumber(context, 'page') ?? 0,
     }
     const end = (query.page + 1) * ROWS
-    const { verdicts, rows, options } = this.page
-    const list = await options.ledger.list(listOptions(query, end + 1))
+    const { foreground, verdicts, rows, options } = this.page
+    const list = await foreground.answer(async () => await options.ledger.list(listOptions(query, end + 1)))
+    this.page.remember(list.conversations)
     const matching = list.conversations.filter(
       ({ conversationId, revision }) =>
         query.verified === undefined || verifyStatusOf(verdicts.latest(conversationId), revision) === query.verified,
@@ -121,10 +122,11 @@ class PageRoutes {
   private warmUp(c: string | undefined): void {
     if (c === undefined || this.isWarm) return
     this.isWarm = true
-    const { steps, options } = this.page
+    const { foreground, steps, options } = this.page
     setTimeout(() => {
-      steps
-        .at(c, undefined)
+      foreground
+        .pause()
+        .then(async () => await steps.at(c, undefined))
         .then(
           async (step) =>
             await html`${<Conversation step={step} focus={NO_FOCUS} words={options.words} hits={undefined} drawer={null} />}`,

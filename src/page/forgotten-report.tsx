@@ -25,7 +25,7 @@ export async function forgottenReportOf({
   cycle,
   now,
 }: ForgottenReportOptions): Promise<{ readonly found: ForgottenFound; readonly text: string }> {
-  const found = await forgottenFound(ledger, conversationId, cycle)
+  const found = await forgottenFound(ledger, conversationId, { cycle })
   const titles = await titlesOf(
     ledger,
     conversationId === undefined ? found.rows.map((row) => row.conversationId) : [conversationId],

@@ -65,7 +65,7 @@ describe('the file of a report', () => {
 
 describe('what compactions forgot, as a file', () => {
   it('shows the worst of many whole, and every one in a line', async () => {
-    const { rows, whole, totals } = await forgottenFound(ledger, 'talk', undefined, 3)
+    const { rows, whole, totals } = await forgottenFound(ledger, 'talk', { max: 3 })
     expect(rows).toHaveLength(totals.all.compactions)
     expect(rows.length).toBeGreaterThan(6)
     expect(whole).toHaveLength(3)

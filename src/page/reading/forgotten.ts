@@ -1,6 +1,7 @@
 /** What compactions forgot, for the page and report files: one row per compaction, and the worst ones in full. */
 import { verdictsOf } from '../../forgotten/totals.js'
 import type { Forgotten, ForgottenCycle, ForgottenTotal, Ledger } from '../../library/ledger.js'
+import type { Pause } from './foreground.js'
 
 /** A compaction as a row. */
 export interface ForgottenRow
@@ -33,16 +34,20 @@ const rowOf = ({ report, ...named }: ForgottenCycle): ForgottenRow => ({
 const worstFirst = (a: ForgottenRow, b: ForgottenRow): number =>
   b.behind.calls - a.behind.calls || b.verdicts.gone - a.verdicts.gone
 
-/**
- * What the compactions of a conversation, or of all conversations, forgot.
- * @param cycle only the cycle with this number
- * @param max how many are shown in full
- */
+interface ForgottenOptions {
+  /** Only the cycle with this number. */
+  readonly cycle?: number | undefined
+  /** How many are shown in full. */
+  readonly max?: number
+  /** Awaited after each compaction, for work in the background. */
+  readonly pause?: Pause
+}
+
+/** What the compactions of a conversation, or of all conversations, forgot. */
 export async function forgottenFound(
   ledger: Pick<Ledger, 'forgotten'>,
   conversationId: string | undefined,
-  cycle?: number,
-  max = MAX_WHOLE,
+  { cycle, max = MAX_WHOLE, pause }: ForgottenOptions = {},
 ): Promise<ForgottenFound> {
   const rows: ForgottenRow[] = []
   let whole: { readonly at: number; readonly row: ForgottenRow; readonly found: ForgottenCycle }[] = []
@@ -50,11 +55,12 @@ export async function forgottenFound(
     whole = whole.toSorted((a, b) => worstFirst(a.row, b.row)).slice(0, max)
   }
   const { conversations, totals } = await ledger.forgotten(conversationId, {
-    onCycle: (found) => {
+    onCycle: async (found) => {
       const row = rowOf(found)
       whole.push({ at: rows.length, row, found })
       rows.push(row)
       if (whole.length >= 2 * max) keepWorst()
+      await pause?.()
     },
     ...(cycle === undefined ? {} : { cycle }),
   })

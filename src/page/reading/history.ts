@@ -14,6 +14,7 @@ import { defaultEstimator, type FindEstimator } from '../../domain/values/tokens
 import type { Ledger } from '../../library/ledger.js'
 import { problem, valueOf } from '../../library/problem.js'
 import { findEstimator, isRegisteredEstimator } from '../../recording/estimators.js'
+import { EVENTS_PER_PIECE, type Pause } from './foreground.js'
 import { ALL_KINDS, EVENT_KINDS, type EventKind } from './event-kinds.js'
 
 /** Kinds of marks on the course of a conversation. */
@@ -203,8 +204,11 @@ function lastAtOrBefore(states: readonly Conversation[], revision: number): numb
 
 /** A cache of histories. The least recently used one is evicted first. */
 export interface Histories {
-  /** Reads the new events of a conversation; all events the first time. */
-  read(conversationId: string): Promise<History>
+  /**
+   * Reads the new events of a conversation; all events the first time.
+   * @param pause awaited between pieces of the log, for reads in the background
+   */
+  read(conversationId: string, pause?: Pause): Promise<History>
   /** The cached history, if it is not being read. Does not wait. */
   ready(conversationId: string): History | undefined
 }
@@ -217,10 +221,15 @@ export function createHistories(
   const cached = new Map<string, History>()
   const reading = new Map<string, Promise<History>>()
 
-  async function readNew(conversationId: string): Promise<History> {
+  async function readNew(conversationId: string, pause: Pause | undefined): Promise<History> {
     const history = cached.get(conversationId) ?? new History(conversationId, limits.ofOne)
     const from = history.head + 1
-    for await (const event of ledger.log(conversationId, { from })) history.add(event)
+    let events = 0
+    for await (const event of ledger.log(conversationId, { from })) {
+      history.add(event)
+      events += 1
+      if (pause !== undefined && events % EVENTS_PER_PIECE === 0) await pause()
+    }
     cached.delete(conversationId)
     cached.set(conversationId, history)
     let size = [...cached.values()].reduce((sum, each) => sum + each.size, 0)
@@ -234,10 +243,10 @@ export function createHistories(
 
   return {
     ready: (conversationId) => (reading.has(conversationId) ? undefined : cached.get(conversationId)),
-    async read(conversationId) {
+    async read(conversationId, pause) {
       const pending = reading.get(conversationId)
       if (pending !== undefined) return await pending
-      const work = readNew(conversationId).finally(() => {
+      const work = readNew(conversationId, pause).finally(() => {
         reading.delete(conversationId)
       })
       reading.set(conversationId, work)

@@ -1,5 +1,6 @@
 /** The number of items that each compaction of a conversation lost, cached. */
 import type { Ledger } from '../../library/ledger.js'
+import type { Pause } from './foreground.js'
 import { forgottenFound } from './forgotten.js'
 import { soon } from './soon.js'
 
@@ -16,14 +17,15 @@ export interface LossCounts {
   within(c: string, head: number, milliseconds: number): Promise<Losses | undefined>
 }
 
-export function createLossCounts(ledger: Pick<Ledger, 'forgotten'>): LossCounts {
+/** Creates the cache; `pause` is awaited between compactions. */
+export function createLossCounts(ledger: Pick<Ledger, 'forgotten'>, pause: Pause): LossCounts {
   const cache = new Map<string, Promise<Losses>>()
 
   async function read(c: string, head: number): Promise<Losses> {
     const key = `${String(head)} ${c}`
     const known = cache.get(key)
     if (known !== undefined) return await known
-    const work = forgottenFound(ledger, c, undefined, 0).then(
+    const work = forgottenFound(ledger, c, { max: 0, pause }).then(
       ({ rows }) => new Map(rows.map(({ revision, verdicts }) => [revision, verdicts.gone])),
     )
     if (cache.size >= MAX_CACHED) cache.clear()

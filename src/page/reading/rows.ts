@@ -1,5 +1,6 @@
 /** What the start page shows of a conversation in addition to its summary: its course, and what its compactions lost. */
 import type { ConversationSummary, Ledger } from '../../library/ledger.js'
+import type { Pause } from './foreground.js'
 import { forgottenFound } from './forgotten.js'
 import type { Course, Histories } from './history.js'
 
@@ -18,7 +19,8 @@ export interface Rows {
 
 const MAX_CACHED = 1_000
 
-export function createRows(ledger: Pick<Ledger, 'forgotten'>, histories: Histories): Rows {
+/** Creates the cache; `pause` is awaited between pieces of work, because rows are completed in the background. */
+export function createRows(ledger: Pick<Ledger, 'forgotten'>, histories: Histories, pause: Pause): Rows {
   const cache = new Map<string, RowDetails & { readonly revision: number }>()
 
   function known(row: ConversationSummary): RowDetails | undefined {
@@ -32,8 +34,10 @@ export function createRows(ledger: Pick<Ledger, 'forgotten'>, histories: Histori
       const found = known(row)
       if (found !== undefined) return found
       const { conversationId, revision } = row
-      const { course } = await histories.read(conversationId)
-      const lost = row.lost ?? (await forgottenFound(ledger, conversationId, undefined, 0)).totals.all.verdicts.gone
+      await pause()
+      const { course } = await histories.read(conversationId, pause)
+      const lost =
+        row.lost ?? (await forgottenFound(ledger, conversationId, { max: 0, pause })).totals.all.verdicts.gone
       const details = { course, lost, revision }
       if (cache.size >= MAX_CACHED) cache.clear()
       cache.set(conversationId, details)

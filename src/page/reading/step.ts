@@ -152,6 +152,31 @@ export function createSteps(ledger: Reads, histories: Pick<Histories, 'ready'>):
     return events
   }
 
+  /** From memory. Undefined if the history is not read, or not up to this revision. */
+  function fromHistory(conversationId: string, revision: number): Omit<Step, AddedLater> | undefined {
+    const history = histories.ready(conversationId)
+    // Events recorded after the history was read are only in the ledger.
+    const state = history?.stateAt(revision)
+    if (history === undefined || state === undefined) return undefined
+    return {
+      conversationId,
+      revision,
+      event: history.eventAt(revision),
+      ...contextOrRefusal(() => history.contextAt(revision)),
+      live: new Map(liveIn(state).messages.map((message) => [message.messageId, message])),
+    }
+  }
+
+  /** The current state, from memory if the history has all events. */
+  async function current(conversationId: string): Promise<Omit<Step, AddedLater>> {
+    const history = histories.ready(conversationId)
+    const step =
+      history !== undefined && history.head === (await now(conversationId))
+        ? fromHistory(conversationId, history.head)
+        : undefined
+    return step ?? (await fromLedger(conversationId, undefined))
+  }
+
   async function now(conversationId: string): Promise<number> {
     return (await ledger.messages(conversationId)).revision
   }
@@ -159,19 +184,12 @@ export function createSteps(ledger: Reads, histories: Pick<Histories, 'ready'>):
   return {
     async at(conversationId, at, since) {
       const history = histories.ready(conversationId)
-      // Events recorded after the history was read are only in the ledger.
       const revision = asRevision(at)
-      const state = revision === undefined ? undefined : history?.stateAt(revision)
-      const step: Omit<Step, AddedLater> =
-        history === undefined || state === undefined || revision === undefined
-          ? await fromLedger(conversationId, at)
-          : {
-              conversationId,
-              revision,
-              event: history.eventAt(revision),
-              ...contextOrRefusal(() => history.contextAt(revision)),
-              live: new Map(liveIn(state).messages.map((message) => [message.messageId, message])),
-            }
+      const step =
+        at === undefined
+          ? await current(conversationId)
+          : ((revision === undefined ? undefined : fromHistory(conversationId, revision)) ??
+            (await fromLedger(conversationId, at)))
       const complete =
         step.context === undefined && step.refusal === undefined ? await fromLedger(conversationId, at) : step
       const known = history?.head ?? (at === undefined ? complete.revision : await now(conversationId))

@@ -2,7 +2,6 @@
 import type { Context, Hono } from 'hono'
 import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'
-import type { Histories } from '../reading/history.js'
 import { imagesOf } from '../reading/images.js'
 import { searchHits, type Hits } from '../reading/search-hits.js'
 import type { Step } from '../reading/step.js'
@@ -49,12 +48,12 @@ export class ConversationRoutes {
   private async timeline(context: Context): Promise<Response> {
     const c = conversation(context)
     const focus = focusOf(context)
-    const step = await this.page.steps.at(c, param(context, 'at'), param(context, 'since'))
+    const step = await this.stepOf(context)
     // The history for the slider is read after the first view.
-    readInBackground(this.page.histories, c)
+    readInBackground(this.page, c)
     return await this.page.answer(
       context,
-      { title: oneLine(c, 60), c, tab: 'timeline', query: focus.q },
+      { title: oneLine(c, 60), c, tab: 'timeline', query: focus.q, head: step.head },
       <Conversation
         step={step}
         focus={focus}
@@ -65,15 +64,23 @@ export class ConversationRoutes {
     )
   }
 
+  /** The step that the address names, before all background work. */
+  private async stepOf(context: Context): Promise<Step> {
+    const { foreground, steps } = this.page
+    return await foreground.answer(
+      async () => await steps.at(conversation(context), param(context, 'at'), param(context, 'since')),
+    )
+  }
+
   private async step(context: Context): Promise<Response> {
-    const step = await this.page.steps.at(conversation(context), param(context, 'at'), param(context, 'since'))
+    const step = await this.stepOf(context)
     return await context.html(
       html`${<StepView step={step} focus={focusOf(context)} words={this.page.options.words} />}`,
     )
   }
 
   private async contextPart(context: Context): Promise<Response> {
-    const step = await this.page.steps.at(conversation(context), param(context, 'at'), param(context, 'since'))
+    const step = await this.stepOf(context)
     const focus = focusOf(context)
     return await context.html(html`${<Part step={step} part={focus.part ?? 0} focus={focus} />}`)
   }
@@ -127,9 +134,9 @@ const focusOf = (context: Context): ContextFocus => ({
 })
 
 /** Reads the history in the background. A later request reports errors. */
-function readInBackground(histories: Histories, c: string): void {
+function readInBackground({ histories, foreground }: PageServices, c: string): void {
   // Send the first view first.
   setTimeout(() => {
-    histories.read(c).catch(() => undefined)
+    histories.read(c, foreground.pause).catch(() => undefined)
   }, BACKGROUND_DELAY_MS).unref()
 }

@@ -5,6 +5,7 @@ import type { Child } from 'hono/jsx'
 import { LedgerError } from '../../lib/ledger-error.js'
 import type { ConversationSummary, Ledger } from '../../library/ledger.js'
 import { summaryOf } from '../reading/conversation-summary.js'
+import { Foreground } from '../reading/foreground.js'
 import { createHistories, type Histories } from '../reading/history.js'
 import { createLossCounts, type LossCounts } from '../reading/losses.js'
 import { soon } from '../reading/soon.js'
@@ -37,6 +38,8 @@ export interface AppOptions {
 
 /** Time to wait for the history of a conversation. */
 const TURNS_MS = 2_000
+/** Maximum number of cached rows of the list. */
+const MAX_SUMMARIES = 1_000
 
 /** HTTP statuses of pages. */
 export const STATUSES = [200, 400, 404, 409, 500, 503] as const
@@ -46,23 +49,28 @@ interface PageOf {
   readonly c?: string | undefined
   readonly tab?: Tab | undefined
   readonly query?: string | undefined
+  /** Revision of the last event of the conversation, if it is known. */
+  readonly head?: number
   readonly status?: (typeof STATUSES)[number]
 }
 
 /** The services of one running page. */
 export class PageServices {
+  readonly foreground = new Foreground()
   readonly histories: Histories
   readonly steps: Steps
   readonly rows: Rows
   readonly losses: LossCounts
   readonly verdicts: Verdicts
+  /** Conversations as the list had them last. */
+  private readonly summaries = new Map<string, ConversationSummary>()
 
   constructor(readonly options: AppOptions) {
     const { ledger, now } = options
     this.histories = createHistories(ledger)
     this.steps = createSteps(ledger, this.histories)
-    this.rows = createRows(ledger, this.histories)
-    this.losses = createLossCounts(ledger)
+    this.rows = createRows(ledger, this.histories, this.foreground.pause)
+    this.losses = createLossCounts(ledger, this.foreground.pause)
     this.verdicts = createVerdicts(ledger, now)
   }
 
@@ -72,13 +80,30 @@ export class PageServices {
     return { linked: true, turnOf: turnOf ?? (() => undefined) }
   }
 
-  /** A conversation as the list has it. */
-  async summaryOf(c: string): Promise<ConversationSummary | undefined> {
-    return await summaryOf(this.options.ledger, c)
+  /**
+   * A conversation as the list has it.
+   * @param head the revision of its last event, if it is known: then an unchanged conversation is not read again
+   */
+  async summaryOf(c: string, head?: number): Promise<ConversationSummary | undefined> {
+    const known = this.summaries.get(c)
+    if (known !== undefined && known.revision === head && known.lost !== undefined) return known
+    const summary = await this.foreground.answer(async () => await summaryOf(this.options.ledger, c))
+    if (summary !== undefined) this.remember([summary])
+    return summary
+  }
+
+  /** Keeps rows of the list for the heads of their conversations. */
+  remember(rows: readonly ConversationSummary[]): void {
+    if (this.summaries.size + rows.length > MAX_SUMMARIES) this.summaries.clear()
+    for (const row of rows) this.summaries.set(row.conversationId, row)
   }
 
   /** Responds with a fragment, or with the full page. */
-  async answer(context: Context, { title, c, tab, query, status = 200 }: PageOf, content: Child): Promise<Response> {
+  async answer(
+    context: Context,
+    { title, c, tab, query, head, status = 200 }: PageOf,
+    content: Child,
+  ): Promise<Response> {
     const isPart = context.req.header('x-part') !== undefined
     return await context.html(
       isPart
@@ -87,7 +112,7 @@ export class PageServices {
             <Layout
               title={title}
               ledger={this.options.name}
-              conversation={c === undefined ? undefined : { id: c, summary: await this.summaryOf(c) }}
+              conversation={c === undefined ? undefined : { id: c, summary: await this.summaryOf(c, head) }}
               tab={tab}
               query={query}
             >
