@@ -7,17 +7,7 @@ import { openLedger, type MessageInput } from '../src/index.js'
 import { parsed } from '../src/cli/parser.js'
 import { longTest } from './support/length.js'
 import { startTestService } from './support/service.js'
-
-/** The words of a line as a shell has them: quotes kept together, a comment left out, variables by their names. */
-function wordsOf(line: string): string[] {
-  const words: string[] = []
-  for (const [whole, single, double] of line.matchAll(/'([^']*)'|"([^"]*)"|[^\s'"]+/gu)) {
-    if (whole.startsWith('#')) break
-    if (/^(?:\||&&|;|>)/u.test(whole)) break
-    words.push(single ?? double ?? whole)
-  }
-  return words
-}
+import { shellLinesOf, wordsOf } from './support/shell-lines.js'
 
 const documents = [
   'README.md',
@@ -29,9 +19,7 @@ const documents = [
     .map((path) => `docs/${path}`),
 ]
 const lines = documents.flatMap((document) => {
-  const blocks = [...readFileSync(document, 'utf8').matchAll(/```sh\n([\s\S]*?)```/gu)].flatMap(([, block = '']) =>
-    block.replaceAll('\\\n', ' ').split('\n'),
-  )
+  const blocks = shellLinesOf(document)
   const inline = [...readFileSync(document, 'utf8').matchAll(/`((?:npx )?context-ledger [^`]+)`/gu)].map(
     ([, line = '']) => line,
   )
@@ -96,9 +84,7 @@ describe('the documents', () => {
 
 /** Requests that the documents show, as curl would send them: those to the address that `serve` has of itself. */
 const requests = documents.flatMap((document) =>
-  [...readFileSync(document, 'utf8').matchAll(/```sh\n([\s\S]*?)```/gu)]
-    .flatMap(([, block = '']) => block.replaceAll('\\\n', ' ').split('\n'))
-    .filter((line) => /^curl\s.*http:\/\/127\.0\.0\.1:7411\//u.test(line)),
+  shellLinesOf(document).filter((line) => /^curl\s.*http:\/\/127\.0\.0\.1:7411\//u.test(line)),
 )
 
 it('the requests that they show are answered, one behind the other', async () => {

@@ -56,5 +56,5 @@ export const decisionSentences: Sentences<Rejection | BadMessage | NotRecordable
       ? `cycle ${String(failure.cycle)}: the conversation has no cycle to undo`
       : `cycle ${String(failure.cycle)}: must be between 1 and ${String(failure.cycles)}`,
   UndoPassesHardLimit: (failure) =>
-    `cycle ${String(failure.cycle)} cannot be undone: restoring its messages would use ${count(failure.tokens)} tokens; the hard limit is ${count(failure.limit)}`,
+    `cycle ${String(failure.cycle)} cannot be undone: restoring its messages would use ${count(failure.tokens)} tokens; the hard limit is ${count(failure.limit)}. A larger \`modelMaxTokens\` makes room for them.`,
 }
