@@ -180,6 +180,7 @@ export async function createBulkLog(db: Database, summarizer = quickSummarizer):
     eventAt: unread,
     readAll: unread,
     readPositions: unread,
+    readHashes: unread,
     streams: unread,
     subscribe: unread,
     head: () => Promise.resolve(head),

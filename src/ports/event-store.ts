@@ -59,10 +59,14 @@ export interface ReadAllOptions {
   readonly limit?: number
 }
 
-/** An event without its data. `recordedAt` and `hash` are present if the metadata contain them. */
+/** An event without its data. `recordedAt` is present if the metadata contain it. */
 export interface EventPosition extends Pick<StoredEvent, 'id' | 'type' | 'stream' | 'revision' | 'position'> {
   readonly recordedAt?: string
-  /** The recorded hash of the event. */
+}
+
+/** The recorded hash of an event, if the metadata contain one. */
+export interface EventHash {
+  readonly position: number
   readonly hash?: string
 }
 
@@ -85,16 +89,16 @@ interface MiscountedStream {
   readonly last: number
 }
 
-/** When an event was recorded, and its hash, according to its metadata. */
-export function metadataFields(metadata: string): Pick<EventPosition, 'recordedAt' | 'hash'> {
+/** A text field of the metadata of an event; an object without it if the metadata do not contain it. */
+export function metadataField<Name extends 'recordedAt' | 'hash'>(
+  metadata: string,
+  name: Name,
+): Partial<Record<Name, string>> {
   try {
     const parsed: unknown = JSON.parse(metadata)
-    if (!isRecord(parsed)) return {}
-    const { recordedAt, hash } = parsed
-    return {
-      ...(typeof recordedAt === 'string' ? { recordedAt } : {}),
-      ...(typeof hash === 'string' ? { hash } : {}),
-    }
+    const value = isRecord(parsed) ? parsed[name] : undefined
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the name of a computed field is not in its type
+    return typeof value === 'string' ? ({ [name]: value } as Record<Name, string>) : {}
   } catch {
     return {}
   }
@@ -143,6 +147,8 @@ export interface EventStore {
   readAll(options?: ReadAllOptions): AsyncIterable<StoredEvent>
   /** Like `readAll`, but without the data of the events and without bodies. */
   readPositions(options?: ReadAllOptions): AsyncIterable<EventPosition>
+  /** Only the position and the recorded hash of each event: for a tree over the whole log. */
+  readHashes(options?: Pick<ReadAllOptions, 'after' | 'prefix'>): AsyncIterable<EventHash>
   /** Like `readAll`, then continues with appended events until `signal` aborts (then it ends without an error). */
   subscribe(options: ReadAllOptions & { readonly signal: AbortSignal }): AsyncIterable<SubscriptionItem>
   /** Position of the last committed event, including the store's own events; -1 in an empty store. */

@@ -6,13 +6,13 @@
  * stored hashes say which; if these were changed too, the checkpoints on both sides bound the place.
  */
 import { either as E } from 'fp-ts'
-import { EMPTY_ROOT, RootBuilder } from '../domain/proof/merkle.js'
+import { EMPTY_ROOT, leafHash } from '../domain/proof/merkle.js'
 import { LEDGER_PREFIXES } from '../domain/values/ids.js'
-import type { EventPosition } from '../ports/event-store.js'
+import type { EventHash } from '../ports/event-store.js'
 import type { ProofStore, StoredTree, TreeTile } from '../ports/proof-store.js'
 import { logNameOf, recordedCheckpoint, type ProvableLog, type VerifiedCheckpoint } from './checkpoints.js'
 import type { CheckpointCoverage, RecordedCheckpoint } from './types.js'
-import { hasHash, leafOf, TreeWriter } from './tree.js'
+import { hasHash, TreeWriter } from './tree.js'
 
 /** A difference, and the event that it concerns; without one, it concerns the whole log. */
 export interface CheckpointProblem {
@@ -20,8 +20,6 @@ export interface CheckpointProblem {
   readonly revision: number
   readonly detail: string
 }
-
-type Place = Pick<EventPosition, 'stream' | 'revision' | 'position'>
 
 const WHOLE_LOG = { stream: 'log', revision: -1 }
 const HASH_BYTES = 32
@@ -36,20 +34,26 @@ function firstDifference(left: Uint8Array, right: Uint8Array): number {
   return -1
 }
 
+/** The stream and revision of the event at a position. Looked up, because almost all events have no difference. */
+async function placeAt({ store }: ProvableLog, position: number): Promise<Omit<CheckpointProblem, 'detail'>> {
+  const event = await store.eventAt(position)
+  return event === undefined ? WHOLE_LOG : { stream: event.stream, revision: event.revision }
+}
+
 /** Compares the tree of a log with the stored one: the writer of the tree writes into it. */
 class StoredTreeCheck implements Pick<ProofStore, 'extend' | 'tiles'> {
-  /** The events of the leaves since the last write. */
-  private places: Place[] = []
+  /** The positions of the leaves since the last write. */
+  private positions: number[] = []
   private differences = 0
 
   constructor(
-    private readonly proofs: ProofStore,
+    private readonly log: ProvableLog,
     private readonly stored: StoredTree,
     private readonly report: (problem: CheckpointProblem) => void,
   ) {}
 
-  note({ stream, revision, position }: Place): void {
-    this.places.push({ stream, revision, position })
+  note(position: number): void {
+    this.positions.push(position)
   }
 
   tiles(): Promise<TreeTile[]> {
@@ -58,14 +62,14 @@ class StoredTreeCheck implements Pick<ProofStore, 'extend' | 'tiles'> {
 
   async extend(from: number, _tree: StoredTree, tiles: readonly TreeTile[]): Promise<boolean> {
     const stored = new Map(
-      (await this.proofs.tiles(tiles)).map((tile) => [`${String(tile.level)}/${String(tile.index)}`, tile]),
+      (await this.log.proofs.tiles(tiles)).map((tile) => [`${String(tile.level)}/${String(tile.index)}`, tile]),
     )
-    for (const tile of tiles) this.compare(from, tile, stored.get(`${String(tile.level)}/${String(tile.index)}`))
-    this.places = []
+    for (const tile of tiles) await this.compare(from, tile, stored.get(`${String(tile.level)}/${String(tile.index)}`))
+    this.positions = []
     return true
   }
 
-  private compare(from: number, tile: TreeTile, stored: TreeTile | undefined): void {
+  private async compare(from: number, tile: TreeTile, stored: TreeTile | undefined): Promise<void> {
     const expected = Math.min(
       tile.hashes.length / HASH_BYTES,
       Math.max(0, Math.floor(this.stored.size / TILE_HASHES ** tile.level) - tile.index * TILE_HASHES),
@@ -81,17 +85,16 @@ class StoredTreeCheck implements Pick<ProofStore, 'extend' | 'tiles'> {
     this.differences += 1
     if (this.differences > MOST_DIFFERENCES) return
     const leaf = (tile.index * TILE_HASHES + Math.max(at, 0)) * TILE_HASHES ** tile.level
-    const place = tile.level === 0 ? this.places[leaf - from] : undefined
+    const position = tile.level === 0 ? this.positions[leaf - from] : undefined
     this.report(
-      place === undefined
+      position === undefined
         ? {
             ...WHOLE_LOG,
             detail: `the stored hashes of the tree differ from the log from event ${String(leaf)} on (level ${String(tile.level)})`,
           }
         : {
-            stream: place.stream,
-            revision: place.revision,
-            detail: `event ${String(leaf)} of the log, at position ${String(place.position)}, is not the one that the stored tree has: an event was changed, removed, inserted or moved here, or the stored hash was changed`,
+            ...(await placeAt(this.log, position)),
+            detail: `event ${String(leaf)} of the log, at position ${String(position)}, is not the one that the stored tree has: an event was changed, removed, inserted or moved here, or the stored hash was changed`,
           },
     )
   }
@@ -128,7 +131,7 @@ async function storedCheckpoints(
 }
 
 /** The leaf of an event. One without a hash, which `verify` reports, gets a hash that is never one of a leaf. */
-const leafOrNone = (event: EventPosition): Buffer => (hasHash(event) ? leafOf(event) : EMPTY_ROOT)
+const leafOrNone = (event: EventHash): Buffer => (hasHash(event) ? leafHash(event.hash) : EMPTY_ROOT)
 
 /** Computes the roots of a log at some sizes, and compares the stored tree on the way. Returns the number of events. */
 async function rootsOf(
@@ -137,38 +140,33 @@ async function rootsOf(
   report: (problem: CheckpointProblem) => void,
 ): Promise<{ readonly roots: ReadonlyMap<number, string>; readonly events: number }> {
   const roots = new Map<number, string>()
-  const root = new RootBuilder()
   const stored = await log.proofs.tree()
-  const check = new StoredTreeCheck(log.proofs, stored, report)
+  const check = new StoredTreeCheck(log, stored, report)
   const writer = await TreeWriter.at(check, { size: 0, position: -1 })
-  let last: Place | undefined
+  let last: number | undefined
   const noteRoot = (): void => {
-    if (sizes.has(root.size)) roots.set(root.size, root.root().toString('base64'))
+    if (sizes.has(writer.size)) roots.set(writer.size, writer.root().toString('base64'))
   }
   noteRoot()
-  for await (const event of log.store.readPositions({ prefix: LEDGER_PREFIXES })) {
-    const leaf = leafOrNone(event)
-    root.add(leaf)
-    check.note(event)
-    writer.add(leaf, event.position)
+  for await (const event of log.store.readHashes({ prefix: LEDGER_PREFIXES })) {
+    check.note(event.position)
+    writer.add(leafOrNone(event), event.position)
     if (writer.isFull) await writer.write()
     noteRoot()
-    last = event
-    if (root.size === stored.size && event.position !== stored.position)
+    last = event.position
+    if (writer.size === stored.size && event.position !== stored.position)
       report({
-        stream: event.stream,
-        revision: event.revision,
+        ...(await placeAt(log, event.position)),
         detail: `is the last event of the stored tree, but the tree says that this one is at position ${String(stored.position)}`,
       })
   }
   await writer.write()
-  if (stored.size > root.size)
+  if (stored.size > writer.size)
     report({
-      stream: last?.stream ?? WHOLE_LOG.stream,
-      revision: last?.revision ?? -1,
-      detail: `is the last event of the log, but the stored tree has ${String(stored.size - root.size)} more: the log was cut after it`,
+      ...(last === undefined ? WHOLE_LOG : await placeAt(log, last)),
+      detail: `is the last event of the log, but the stored tree has ${String(stored.size - writer.size)} more: the log was cut after it`,
     })
-  return { roots, events: root.size }
+  return { roots, events: writer.size }
 }
 
 /**

@@ -23,14 +23,14 @@ import {
 } from '../domain/proof/checkpoint.js'
 import { fingerprintOf, publicText } from '../domain/proof/public-key.js'
 import { LEDGER_PREFIXES } from '../domain/values/ids.js'
-import type { EventStore } from '../ports/event-store.js'
+import { metadataField, type EventStore } from '../ports/event-store.js'
 import type { ProofStore, StoredCheckpoint, StoredTree } from '../ports/proof-store.js'
 import { proofError } from './failures.js'
 import { growTree, TreeReader } from './tree.js'
 
 /** A log and the stored data of its proofs. */
 export interface ProvableLog {
-  readonly store: Pick<EventStore, 'readPositions' | 'eventAt'>
+  readonly store: Pick<EventStore, 'readAll' | 'readHashes' | 'eventAt'>
   readonly proofs: ProofStore
 }
 
@@ -39,8 +39,8 @@ export interface ProvableLog {
  * empty log.
  */
 export async function logNameOf({ store }: Pick<ProvableLog, 'store'>): Promise<string | undefined> {
-  for await (const { hash } of store.readPositions({ prefix: LEDGER_PREFIXES, limit: 1 }))
-    return `context-ledger/${hash ?? ''}`
+  for await (const { metadata } of store.readAll({ prefix: LEDGER_PREFIXES, limit: 1 }))
+    return `context-ledger/${metadataField(metadata, 'hash').hash ?? ''}`
   return undefined
 }
 

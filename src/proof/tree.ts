@@ -4,7 +4,7 @@
  */
 import { halvesOf, leafHash, nodeHash, nodeOf, EMPTY_ROOT, type LeafRange } from '../domain/proof/merkle.js'
 import { LEDGER_PREFIXES } from '../domain/values/ids.js'
-import { metadataFields, type EventPosition, type EventStore } from '../ports/event-store.js'
+import { metadataField, type EventHash, type EventStore } from '../ports/event-store.js'
 import type { ProofStore, StoredTree, TreeTile } from '../ports/proof-store.js'
 import { proofError } from './failures.js'
 
@@ -85,6 +85,26 @@ export class TreeWriter {
     this.size += 1
   }
 
+  /** The root of all leaves. */
+  root(): Buffer {
+    const subtrees = this.open.toReversed().flatMap(({ hashes }) => {
+      const roots: Buffer[] = []
+      let from = 0
+      for (let length = TILE_HASHES / 2; length >= 1; length /= 2) {
+        if (hashes.length - from < length) continue
+        roots.push(combined(hashes.slice(from, from + length)))
+        from += length
+      }
+      return roots
+    })
+    return (
+      subtrees.reduceRight<Buffer | undefined>(
+        (right, left) => (right === undefined ? left : nodeHash(left, right)),
+        undefined,
+      ) ?? EMPTY_ROOT
+    )
+  }
+
   get isFull(): boolean {
     return this.size - this.written >= LEAVES_PER_WRITE
   }
@@ -111,11 +131,11 @@ export const hasHash = <Event extends { readonly hash?: string | undefined }>(
 ): event is Event & { readonly hash: string } => event.hash !== undefined && /^[0-9a-f]{64}$/u.test(event.hash)
 
 /** The leaf of an event, from its recorded hash. */
-export function leafOf(event: Pick<EventPosition, 'hash' | 'stream' | 'revision'>): Buffer {
+function leafOf(event: EventHash): Buffer {
   if (hasHash(event)) return leafHash(event.hash)
   throw proofError(
     'TreeDamaged',
-    `the event at revision ${String(event.revision)} of ${event.stream} has no hash: run \`verify\``,
+    `the event at position ${String(event.position)} of the log has no hash: run \`verify\``,
   )
 }
 
@@ -127,14 +147,14 @@ async function isAtItsEvent(
 ): Promise<boolean> {
   if (size === 0) return true
   const event = await log.eventAt(position)
-  const leaf = { hash: undefined, ...(event === undefined ? {} : metadataFields(event.metadata)) }
+  const leaf = event === undefined ? {} : metadataField(event.metadata, 'hash')
   const stored = await new TreeReader(store).hashOf({ from: size - 1, to: size })
   return hasHash(leaf) && leafHash(leaf.hash).equals(stored)
 }
 
 /** Brings the stored tree up to the end of the log. A tree that does not end at its event is computed again. */
 export async function growTree(
-  log: Pick<EventStore, 'readPositions' | 'eventAt'>,
+  log: Pick<EventStore, 'readHashes' | 'eventAt'>,
   store: ProofStore,
 ): Promise<StoredTree> {
   for (;;) {
@@ -144,7 +164,7 @@ export async function growTree(
     const before = isSound ? stored : await store.tree()
     const writer = await TreeWriter.at(store, before)
     let isCurrent = true
-    for await (const event of log.readPositions({ after: before.position, prefix: LEDGER_PREFIXES })) {
+    for await (const event of log.readHashes({ after: before.position, prefix: LEDGER_PREFIXES })) {
       writer.add(leafOf(event), event.position)
       if (writer.isFull) isCurrent = await writer.write()
       if (!isCurrent) break

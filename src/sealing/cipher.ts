@@ -1,5 +1,5 @@
 /** AES-256-GCM for texts and keyrings. */
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, hash, randomBytes } from 'node:crypto'
 
 const IV_BYTES = 12
 const TAG_BYTES = 16
@@ -12,12 +12,38 @@ export interface Encrypted {
   readonly text: string
 }
 
+const BLOCK_BYTES = 64
+const HASH_BYTES = 32
+const LONGEST_QUICK = 16_384
+
+const inner = Buffer.alloc(BLOCK_BYTES + 3 * LONGEST_QUICK)
+const outer = Buffer.alloc(BLOCK_BYTES + HASH_BYTES)
+
+/**
+ * HMAC-SHA256 of a text, as hexadecimal digits. For texts of usual length, the two hashes of RFC 2104 are calculated in
+ * buffers of this module: that takes half the time of `createHmac`, which creates several objects for each text.
+ */
+export function hmac(key: Uint8Array, text: string): string {
+  if (key.length > BLOCK_BYTES || text.length > LONGEST_QUICK)
+    return createHmac('sha256', key).update(text).digest('hex')
+  inner.fill(0x36, 0, BLOCK_BYTES)
+  outer.fill(0x5c, 0, BLOCK_BYTES)
+  for (let at = 0; at < key.length; at += 1) {
+    const byte = key[at] ?? 0
+    inner[at] = byte ^ 0x36
+    outer[at] = byte ^ 0x5c
+  }
+  const end = BLOCK_BYTES + inner.write(text, BLOCK_BYTES)
+  outer.write(hash('sha256', inner.subarray(0, end), 'hex'), BLOCK_BYTES, 'hex')
+  return hash('sha256', outer, 'hex')
+}
+
 function encryptWith(key: Uint8Array, iv: Buffer, context: string, text: string): Encrypted {
   const cipher = createCipheriv(ALGORITHM, key, iv).setAAD(Buffer.from(context))
-  return {
-    iv: iv.toString('base64'),
-    text: Buffer.concat([cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString('base64'),
-  }
+  const encrypted = cipher.update(text, 'utf8')
+  // The mode has no padding, so `final` adds no bytes.
+  cipher.final()
+  return { iv: iv.toString('base64'), text: Buffer.concat([encrypted, cipher.getAuthTag()]).toString('base64') }
 }
 
 /**
@@ -25,7 +51,7 @@ function encryptWith(key: Uint8Array, iv: Buffer, context: string, text: string)
  * append is then the same event, byte for byte. The key must belong to one unit.
  */
 export function encryptRepeatably(key: Uint8Array, context: string, text: string): Encrypted {
-  const iv = createHmac('sha256', key).update(context).update('\0').update(text).digest().subarray(0, IV_BYTES)
+  const iv = Buffer.from(hmac(key, `${context}\0${text}`), 'hex').subarray(0, IV_BYTES)
   return encryptWith(key, iv, context, text)
 }
 
@@ -42,7 +68,7 @@ export function decrypt(key: Uint8Array, context: string, { iv, text }: Encrypte
     const decipher = createDecipheriv(ALGORITHM, key, Buffer.from(iv, 'base64'))
       .setAAD(Buffer.from(context))
       .setAuthTag(bytes.subarray(end))
-    // Without an output encoding, which would cost a third more. The mode has no padding, so `final` adds no bytes.
+    // Without an output encoding, which would cost a third more.
     const plain = decipher.update(bytes.subarray(0, end))
     decipher.final()
     return plain.toString('utf8')

@@ -4,9 +4,10 @@
  * other units are written out, the secret is dropped, and a new epoch begins. Each person in the conversation has a
  * secret too; a text about two persons needs both.
  */
-import { createHmac, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import type { SealedTexts } from '../domain/events/sealed.js'
+import { hmac } from './cipher.js'
 
 const secret = z.string().length(44)
 
@@ -25,7 +26,7 @@ export const keyringSchema = z.object({
 export type Keyring = z.infer<typeof keyringSchema>
 
 const newSecret = (): string => randomBytes(32).toString('base64')
-const derive = (key: Uint8Array, name: string): Uint8Array => createHmac('sha256', key).update(name).digest()
+const derive = (key: Uint8Array, name: string): Uint8Array => Buffer.from(hmac(key, name), 'hex')
 const unitName = (epoch: number, unit: string): string => `${String(epoch)}/${unit}`
 
 export const newKeyring = (): Keyring => ({

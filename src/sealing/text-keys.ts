@@ -2,7 +2,7 @@
  * The keys of texts of an erasable ledger: read from the keyring store, unwrapped by the key vault, and kept in memory
  * for conversations in use. `seal` and `open` of a conversation need no I/O.
  */
-import { createHmac, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { LedgerError } from '../lib/ledger-error.js'
 import {
@@ -16,7 +16,7 @@ import { separateTexts, type TextGroup } from '../domain/events/texts.js'
 import { isRecord } from '../lib/is-record.js'
 import type { KeyringRecord, KeyringStore, LedgerKeys } from '../ports/keyring-store.js'
 import { isKeyVaultError, type KeyVault } from '../ports/key-vault.js'
-import { decrypt, encrypt, encryptRepeatably } from './cipher.js'
+import { decrypt, encrypt, encryptRepeatably, hmac } from './cipher.js'
 import {
   hasNoKeysOf,
   keyOf,
@@ -58,7 +58,7 @@ export class ConversationKeys {
   idSeedOf(text: string): string | undefined {
     if (this.keyring === undefined) return undefined
     const key = keyOf(this.keyring, { unit: ID_SEEDS, epoch: this.keyring.epoch })
-    return typeof key === 'string' ? undefined : createHmac('sha256', key).update(text).digest('hex')
+    return typeof key === 'string' ? undefined : hmac(key, text)
   }
 
   /** Opens the texts of an event. */
@@ -228,7 +228,7 @@ export class TextKeys {
 
   /** A keyed hash under the ledger's own key: it says nothing without the key vault. */
   fingerprint(...parts: readonly string[]): string {
-    return createHmac('sha256', this.ledgerSecret).update(JSON.stringify(parts)).digest('hex')
+    return hmac(this.ledgerSecret, JSON.stringify(parts))
   }
 
   /** The pseudonym of a person, in events and tables. */

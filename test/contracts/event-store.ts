@@ -464,7 +464,7 @@ export function describeEventStore(
         }
       })
 
-      test('a position has the recorded hash, from the metadata alone', async () => {
+      test('the hashes of events are those of their metadata', async () => {
         const hash = 'ab'.repeat(32)
         const quoted = ',"hash":"no"'
         const metadata = JSON.stringify({
@@ -477,8 +477,16 @@ export function describeEventStore(
           { ...eventNamed('with hash', `{"text":${JSON.stringify(quoted)}}`), metadata },
           eventNamed('without'),
         ])
-        const read = await collect(store.readPositions({ after: origin, ...ownStreams(undefined) }))
-        expect(read.map((event) => event.hash)).toEqual([hash, undefined])
+        const [first, second] = await readAll()
+        const own = ownStreams(undefined)
+        expect(await collect(store.readHashes({ after: origin, ...own }))).toEqual([
+          { position: first?.position, hash },
+          { position: second?.position },
+        ])
+        expect(await collect(store.readHashes({ after: first?.position ?? 0, ...own }))).toEqual([
+          { position: second?.position },
+        ])
+        expect(await collect(store.readHashes({ after: await store.head(), ...own }))).toEqual([])
       })
 
       test('the event at a position of the log, and none at any other', async () => {

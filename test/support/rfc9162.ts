@@ -1,8 +1,17 @@
-/** Verification of proofs as RFC 9162 writes it (sections 2.1.3.2 and 2.1.4.2), for tests of what makes the proofs. */
-import { nodeHash } from '../../src/domain/proof/merkle.js'
+/** Roots and verification as RFC 9162 defines them (sections 2.1.1, 2.1.3.2 and 2.1.4.2), for tests of trees and proofs. */
+import { EMPTY_ROOT, nodeHash, type LeafRange } from '../../src/domain/proof/merkle.js'
 
 const isOdd = (number: number): boolean => number % 2 === 1
 const half = (number: number): number => Math.floor(number / 2)
+
+/** The root of a range by the definition (section 2.1.1). */
+export function definedRoot(leaves: readonly Buffer[], { from, to }: LeafRange): Buffer {
+  if (to - from === 0) return EMPTY_ROOT
+  if (to - from === 1) return leaves[from] ?? EMPTY_ROOT
+  let left = 1
+  while (left * 2 < to - from) left *= 2
+  return nodeHash(definedRoot(leaves, { from, to: from + left }), definedRoot(leaves, { from: from + left, to }))
+}
 
 /** The root that a leaf and its inclusion proof lead to; undefined if the proof has another length. */
 export function rootFromInclusion(

@@ -11,7 +11,7 @@ import type { BodyStore } from '../../ports/body-store.js'
 import type { EventIdIndex } from '../../ports/event-id-index.js'
 import {
   prefixesOf,
-  metadataFields,
+  metadataField,
   type Appended,
   type AppendFailure,
   type EventPosition,
@@ -126,6 +126,17 @@ class EventStoreOnServer implements KurrentDbEventStore {
   // The server sends whole events; data in the body store is not fetched.
   readPositions(options?: ReadAllOptions): ReturnType<EventStore['readPositions']> {
     return this.readToHead(options, (recorded) => Promise.resolve(recorded.map(placeOf)))
+  }
+
+  readHashes(options?: Pick<ReadAllOptions, 'after' | 'prefix'>): ReturnType<EventStore['readHashes']> {
+    return this.readToHead(options, (recorded) =>
+      Promise.resolve(
+        recorded.map(({ position, ...event }) => ({
+          position,
+          ...metadataField(fromWire({ position, ...event }).event.metadata, 'hash'),
+        })),
+      ),
+    )
   }
 
   async *subscribe({
@@ -375,7 +386,7 @@ class EventStoreOnServer implements KurrentDbEventStore {
 /** The server sends whole events; data in the body store is not fetched. */
 function placeOf(recorded: Recorded): EventPosition {
   const { id, type, stream, revision, position, metadata } = fromWire(recorded).event
-  return { id, type, stream, revision, position, ...metadataFields(metadata) }
+  return { id, type, stream, revision, position, ...metadataField(metadata, 'recordedAt') }
 }
 
 /** Opens the log at an address; throws a `LedgerError` if the server does not answer. */

@@ -5,7 +5,7 @@
 import { either as E, taskEither as TE } from 'fp-ts'
 import {
   prefixesOf,
-  metadataFields,
+  metadataField,
   type Appended,
   type AppendFailure,
   type EventStore,
@@ -183,7 +183,11 @@ export function createMemoryEventStore(): MemoryEventStore {
     readAll: (options) => log.readAll(options),
     async *readPositions(options) {
       for await (const { id, type, stream, revision, position, metadata } of log.readAll(options))
-        yield { id, type, stream, revision, position, ...metadataFields(metadata) }
+        yield { id, type, stream, revision, position, ...metadataField(metadata, 'recordedAt') }
+    },
+    async *readHashes(options) {
+      for await (const { position, metadata } of log.readAll(options))
+        yield { position, ...metadataField(metadata, 'hash') }
     },
     subscribe: (options) => log.subscribe(options),
     async head() {

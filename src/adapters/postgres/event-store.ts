@@ -119,6 +119,7 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
     eventAt: (position) => reader.eventAt(position),
     readAll: (options = {}) => reader.all(options),
     readPositions: (options = {}) => reader.places(options),
+    readHashes: (options = {}) => reader.hashes(options),
     streams: (prefix) => reader.streamNames(prefix),
     readStreams: (prefix) => reader.eventsOfStreams(prefix),
     miscountedStreams: (prefix) => reader.miscountedStreams(prefix),

@@ -1,0 +1,45 @@
+/** The ciphers of sealed texts, compared with those of Node.js. */
+import { createHmac } from 'node:crypto'
+import { expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import { decrypt, encrypt, encryptRepeatably, hmac } from '../../src/sealing/cipher.js'
+
+const key = fc.uint8Array({ minLength: 0, maxLength: 80 })
+const text = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string(),
+  fc.constantFrom('', 'é'.repeat(16_384), 'é'.repeat(16_385), '\u{d800}', 'a'.repeat(100_000)),
+)
+
+it('an HMAC is that of RFC 2104, for any key and text, one after the other', () => {
+  fc.assert(
+    fc.property(key, text, (secret, written) => {
+      expect(hmac(secret, written)).toBe(createHmac('sha256', secret).update(written).digest('hex'))
+    }),
+  )
+})
+
+it('a text opens with its key and context, and with no other, and not after a change', () => {
+  const secret = fc.uint8Array({ minLength: 32, maxLength: 32 })
+  const sealing = fc.constantFrom(encrypt, encryptRepeatably)
+  fc.assert(
+    fc.property(
+      secret,
+      secret,
+      fc.string(),
+      fc.string({ unit: 'grapheme' }),
+      sealing,
+      (own, other, context, written, seal) => {
+        const sealed = seal(own, context, written)
+        expect(decrypt(own, context, sealed)).toBe(written)
+        expect(decrypt(own, `${context}x`, sealed)).toBeUndefined()
+        fc.pre(!Buffer.from(own).equals(Buffer.from(other)))
+        expect(decrypt(other, context, sealed)).toBeUndefined()
+        const bytes = Buffer.from(sealed.text, 'base64')
+        bytes[0] = (bytes[0] ?? 0) ^ 1
+        expect(decrypt(own, context, { ...sealed, text: bytes.toString('base64') })).toBeUndefined()
+        expect(decrypt(own, context, { ...sealed, text: '' })).toBeUndefined()
+      },
+    ),
+  )
+})
