@@ -1,5 +1,5 @@
 /** Checkpoints of a ledger, and what `verify` finds against one. */
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { either as E } from 'fp-ts'
 import type { Ledger, RecordedCheckpoint } from '../../src/index.js'
@@ -9,175 +9,204 @@ import { leafHash } from '../../src/domain/proof/merkle.js'
 import { sha256 } from '../../src/domain/values/hash.js'
 import { rootFromInclusion, rootsFromConsistency } from '../support/rfc9162.js'
 import { attack, ledgerOn } from '../support/ledger-on-database.js'
+import { serverDescribe } from '../support/length.js'
 import { openTestDatabase } from '../support/memory-database.js'
+import { openTestSchema } from '../support/postgres.js'
 
 const { privateKey: key } = generateKeyPairSync('ed25519')
-let db: Database
-let ledger: Ledger
 
-beforeEach(async () => {
-  db = await openTestDatabase()
-  ledger = await ledgerOn(db)
-})
-afterEach(async () => {
-  await ledger.close()
-  await db.close()
-})
+const DATABASES = [
+  {
+    name: 'an embedded database',
+    run: describe,
+    open: async () => ({ db: await openTestDatabase(), drop: () => Promise.resolve() }),
+  },
+  { name: 'a Postgres server', run: serverDescribe, open: () => openTestSchema() },
+]
 
-const say = async (conversation: string, messages: number): Promise<void> => {
-  for (let at = 0; at < messages; at += 1)
-    await ledger.append(conversation, { role: 'user', content: `message ${String(at)} of ${conversation}` })
-}
+for (const { name, run, open } of DATABASES)
+  run(name, () => {
+    let db: Database
+    let ledger: Ledger
 
-const against = async (checkpoint: RecordedCheckpoint): Promise<readonly string[]> =>
-  (
-    await ledger.admin.verify(undefined, { checkpoint: { note: checkpoint.note, signer: createPublicKey(key) } })
-  ).problems.map(({ rule, stream, revision, detail }) => `${rule} ${stream} ${String(revision)}: ${detail}`)
+    let drop: () => Promise<void>
 
-it('a log that only grew is the same as its checkpoints say', async () => {
-  await say('a', 3)
-  const first = await ledger.admin.proofs.createCheckpoint({ key })
-  expect(await ledger.admin.proofs.createCheckpoint({ key })).toEqual(first)
-  await say('b', 300)
-  const second = await ledger.admin.proofs.createCheckpoint({ key })
-  expect(second.size).toBeGreaterThan(first.size)
-  expect(await ledger.admin.proofs.checkpoints()).toEqual([first, second])
-  expect(await against(first)).toEqual([])
-  const verification = await ledger.admin.verify(undefined, { checkpoint: { note: first.note } })
-  expect(verification).toMatchObject({
-    ok: true,
-    checkpoint: { size: first.size, after: second.size - first.size, newest: { size: second.size } },
+    beforeEach(async () => {
+      ;({ db, drop } = await open())
+      ledger = await ledgerOn(db)
+    })
+    afterEach(async () => {
+      await ledger.close()
+      await db.close()
+      await drop()
+    })
+
+    const say = async (conversation: string, messages: number): Promise<void> => {
+      for (let at = 0; at < messages; at += 1)
+        await ledger.append(conversation, { role: 'user', content: `message ${String(at)} of ${conversation}` })
+    }
+
+    const against = async (checkpoint: RecordedCheckpoint): Promise<readonly string[]> =>
+      (
+        await ledger.admin.verify(undefined, { checkpoint: { note: checkpoint.note, signer: createPublicKey(key) } })
+      ).problems.map(({ rule, stream, revision, detail }) => `${rule} ${stream} ${String(revision)}: ${detail}`)
+
+    it('a log that only grew is the same as its checkpoints say', async () => {
+      await say('a', 3)
+      const first = await ledger.admin.proofs.createCheckpoint({ key })
+      expect(await ledger.admin.proofs.createCheckpoint({ key })).toEqual(first)
+      await say('b', 300)
+      const second = await ledger.admin.proofs.createCheckpoint({ key })
+      expect(second.size).toBeGreaterThan(first.size)
+      expect(await ledger.admin.proofs.checkpoints()).toEqual([first, second])
+      expect(await against(first)).toEqual([])
+      const verification = await ledger.admin.verify(undefined, { checkpoint: { note: first.note } })
+      expect(verification).toMatchObject({
+        ok: true,
+        checkpoint: { size: first.size, after: second.size - first.size, newest: { size: second.size } },
+      })
+    })
+
+    it('names the event that was changed, although the chain was recomputed', async () => {
+      await say('a', 3)
+      await say('b', 5)
+      const checkpoint = await ledger.admin.proofs.createCheckpoint({ key })
+      await say('b', 2)
+      const attacker = await attack(db)
+      await attacker.run(
+        `update events set data = replace(data, 'message 3 of b', 'message 3 of B') where stream = 'conversation-b'`,
+      )
+      await attacker.rechain('conversation-b')
+      const problems = (await against(checkpoint)).filter((problem) => problem.startsWith('checkpoint'))
+      expect(problems.join('\n')).toMatch(
+        /checkpoint conversation-b \d+: event \d+ of the log, at position \d+, is not the one/u,
+      )
+      expect(problems.join('\n')).toMatch(
+        /the events before the checkpoint of \d+ events are not those that it covers/u,
+      )
+    })
+
+    const rootOf = (note: string): string => {
+      const parsed = parseCheckpoint(note)
+      return E.isLeft(parsed) ? parsed.left : parsed.right.root
+    }
+    const bytes = (hashes: readonly string[]): Buffer[] => hashes.map((hash) => Buffer.from(hash, 'base64'))
+
+    it('proves one event, and one checkpoint in another, across the tiles of the tree', async () => {
+      await say('a', 3)
+      const { proofs } = ledger.admin
+      const first = await proofs.createCheckpoint({ key })
+      await say('b', 300)
+      const second = await proofs.createCheckpoint({ key })
+      for (const [conversation, revision] of [
+        ['a', 1],
+        ['b', 0],
+        ['b', 250],
+        ['b', 300],
+      ] as const) {
+        const { leaf, size, record, hashes, note } = await proofs.inclusion(conversation, revision)
+        expect(note).toBe(conversation === 'a' ? first.note : second.note)
+        expect(JSON.parse(record)).toMatchObject({ 1: `conversation-${conversation}`, 2: String(revision) })
+        const root = rootFromInclusion(leaf, size, leafHash(sha256(record)), bytes(hashes))
+        expect(root?.toString('base64')).toBe(rootOf(note))
+      }
+      const { notes, hashes } = await proofs.consistency(first.size)
+      expect(notes).toEqual([first.note, second.note])
+      const roots = rootsFromConsistency(
+        first.size,
+        second.size,
+        Buffer.from(rootOf(first.note), 'base64'),
+        bytes(hashes),
+      )
+      expect(roots?.map((root) => root.toString('base64'))).toEqual(notes.map(rootOf))
+      await expect(proofs.inclusion('b', 250, first.size)).rejects.toMatchObject({ kind: 'NoSuchCheckpoint' })
+      await expect(proofs.inclusion('b', 999)).rejects.toMatchObject({ kind: 'NoSuchRevision' })
+      await expect(proofs.consistency(5)).rejects.toMatchObject({ kind: 'NoSuchCheckpoint' })
+    })
+
+    it('computes a damaged tree again, and refuses to sign a log that does not continue from its checkpoint', async () => {
+      await say('a', 3)
+      const { proofs } = ledger.admin
+      const first = await proofs.createCheckpoint({ key })
+      await say('a', 2)
+      await db.script(`update proof_tiles set hashes = decode(repeat('ab', octet_length(hashes)), 'hex')`)
+      const second = await proofs.createCheckpoint({ key })
+      expect(await against(first)).toEqual([])
+      expect(await against(second)).toEqual([])
+      await say('a', 1)
+      const attacker = await attack(db)
+      await attacker.run(
+        `update events set data = replace(data, 'message 1', 'message I') where stream = 'conversation-a'`,
+      )
+      await attacker.rechain('conversation-a')
+      await db.script(`delete from proof_tiles; update proof_tree set size = 0, position = -1`)
+      await expect(proofs.createCheckpoint({ key })).rejects.toMatchObject({ kind: 'TreeDamaged' })
+      expect(await proofs.checkpoints()).toHaveLength(2)
+    })
+
+    it('finds an earlier state of the log, another log, and bounds a change by other checkpoints', async () => {
+      await say('a', 3)
+      const { proofs } = ledger.admin
+      const early = await proofs.createCheckpoint({ key })
+      await say('a', 5)
+      const middle = await proofs.createCheckpoint({ key })
+      await say('a', 5)
+      const late = await proofs.createCheckpoint({ key })
+      const attacker = await attack(db)
+      await attacker.run(
+        `update events set data = replace(data, 'message 4', 'message D') where stream = 'conversation-a'`,
+      )
+      await attacker.rechain('conversation-a')
+      // The stored tree is computed again, so only the checkpoints know.
+      await db.script(`delete from proof_tiles; update proof_tree set size = 0, position = -1`)
+      expect((await against(late)).join('\n')).toContain(
+        `the first change is between events ${String(early.size)} and ${String(middle.size - 1)}`,
+      )
+      expect((await against(early)).join('\n')).not.toContain('before the checkpoint of 4')
+      await attacker.undo()
+      await attacker.run(`delete from events where position >= ${String(middle.size)}`)
+      expect((await against(late)).join('\n')).toMatch(/fewer than the checkpoint of \d+ events: \d+ are missing/u)
+      await attacker.undo()
+      const other = await openTestDatabase()
+      const otherLedger = await ledgerOn(other)
+      await otherLedger.append('a', { role: 'user', content: 'message 0 of a' })
+      const { problems } = await otherLedger.admin.verify(undefined, {
+        checkpoint: { note: late.note, signer: createPublicKey(key) },
+      })
+      expect(problems.map(({ detail }) => detail)).toEqual([expect.stringContaining('it is another log')])
+      await otherLedger.close()
+      await other.close()
+    })
+
+    it('refuses a text that is no checkpoint, a changed one, and one of another signer', async () => {
+      await say('a', 2)
+      const { note, verifierKeys } = await ledger.admin.proofs.createCheckpoint({ key })
+      const refused = async (given: object): Promise<unknown> =>
+        await ledger.admin.verify(undefined, { checkpoint: { note, ...given } }).catch((error: unknown) => error)
+      expect(await refused({ note: 'hello' })).toMatchObject({ kind: 'NoCheckpoint' })
+      expect(await refused({ note: note.replace('\n3\n', '\n4\n') })).toMatchObject({ kind: 'CheckpointChanged' })
+      const { publicKey } = generateKeyPairSync('ed25519')
+      expect(await refused({ signer: publicKey })).toMatchObject({ kind: 'OtherSigner' })
+      expect(await refused({ signer: `sha256:${'0'.repeat(64)}` })).toMatchObject({ kind: 'BadKey' })
+      expect(await refused({ witnesses: ['nobody'] })).toMatchObject({ kind: 'BadKey' })
+      expect(await refused({ note: 5 })).toMatchObject({ kind: 'BadInput' })
+      expect(verifierKeys).toHaveLength(1)
+      await expect(ledger.admin.proofs.createCheckpoint({ key: 'none' })).rejects.toMatchObject({ kind: 'BadInput' })
+    })
+
+    it('a second key signs the same checkpoint, and lines of others are kept', async () => {
+      await say('a', 2)
+      const { proofs } = ledger.admin
+      const { size } = await proofs.createCheckpoint({ key })
+      const { privateKey: other } = generateKeyPairSync('ed25519')
+      const both = await proofs.createCheckpoint({ key: other })
+      expect(both.size).toBe(size)
+      expect(both.signedBy).toHaveLength(2)
+      const line = `— witness.example/w ${Buffer.alloc(76, 1).toString('base64')}`
+      const attached = await proofs.attach({ signatures: [line, line], timeStamp: Uint8Array.of(1, 2) })
+      expect(attached).toMatchObject({ otherSigners: ['witness.example/w'], signedBy: both.signedBy })
+      expect(attached.note.trimEnd().split('\n').at(-1)).toBe(line)
+      await expect(proofs.attach({ signatures: ['hello'] })).rejects.toMatchObject({ kind: 'NoCheckpoint' })
+      expect(await against(attached)).toEqual([])
+    })
   })
-})
-
-it('names the event that was changed, although the chain was recomputed', async () => {
-  await say('a', 3)
-  await say('b', 5)
-  const checkpoint = await ledger.admin.proofs.createCheckpoint({ key })
-  await say('b', 2)
-  const attacker = await attack(db)
-  await attacker.run(
-    `update events set data = replace(data, 'message 3 of b', 'message 3 of B') where stream = 'conversation-b'`,
-  )
-  await attacker.rechain('conversation-b')
-  const problems = (await against(checkpoint)).filter((problem) => problem.startsWith('checkpoint'))
-  expect(problems.join('\n')).toMatch(
-    /checkpoint conversation-b \d+: event \d+ of the log, at position \d+, is not the one/u,
-  )
-  expect(problems.join('\n')).toMatch(/the events before the checkpoint of \d+ events are not those that it covers/u)
-})
-
-const rootOf = (note: string): string => {
-  const parsed = parseCheckpoint(note)
-  return E.isLeft(parsed) ? parsed.left : parsed.right.root
-}
-const bytes = (hashes: readonly string[]): Buffer[] => hashes.map((hash) => Buffer.from(hash, 'base64'))
-
-it('proves one event, and one checkpoint in another, across the tiles of the tree', async () => {
-  await say('a', 3)
-  const { proofs } = ledger.admin
-  const first = await proofs.createCheckpoint({ key })
-  await say('b', 300)
-  const second = await proofs.createCheckpoint({ key })
-  for (const [conversation, revision] of [
-    ['a', 1],
-    ['b', 0],
-    ['b', 250],
-    ['b', 300],
-  ] as const) {
-    const { leaf, size, record, hashes, note } = await proofs.inclusion(conversation, revision)
-    expect(note).toBe(conversation === 'a' ? first.note : second.note)
-    expect(JSON.parse(record)).toMatchObject({ 1: `conversation-${conversation}`, 2: String(revision) })
-    const root = rootFromInclusion(leaf, size, leafHash(sha256(record)), bytes(hashes))
-    expect(root?.toString('base64')).toBe(rootOf(note))
-  }
-  const { notes, hashes } = await proofs.consistency(first.size)
-  expect(notes).toEqual([first.note, second.note])
-  const roots = rootsFromConsistency(first.size, second.size, Buffer.from(rootOf(first.note), 'base64'), bytes(hashes))
-  expect(roots?.map((root) => root.toString('base64'))).toEqual(notes.map(rootOf))
-  await expect(proofs.inclusion('b', 250, first.size)).rejects.toMatchObject({ kind: 'NoSuchCheckpoint' })
-  await expect(proofs.inclusion('b', 999)).rejects.toMatchObject({ kind: 'NoSuchRevision' })
-  await expect(proofs.consistency(5)).rejects.toMatchObject({ kind: 'NoSuchCheckpoint' })
-})
-
-it('computes a damaged tree again, and refuses to sign a log that does not continue from its checkpoint', async () => {
-  await say('a', 3)
-  const { proofs } = ledger.admin
-  const first = await proofs.createCheckpoint({ key })
-  await say('a', 2)
-  await db.script(`update proof_tiles set hashes = decode(repeat('ab', octet_length(hashes)), 'hex')`)
-  const second = await proofs.createCheckpoint({ key })
-  expect(await against(first)).toEqual([])
-  expect(await against(second)).toEqual([])
-  await say('a', 1)
-  const attacker = await attack(db)
-  await attacker.run(`update events set data = replace(data, 'message 1', 'message I') where stream = 'conversation-a'`)
-  await attacker.rechain('conversation-a')
-  await db.script(`delete from proof_tiles; update proof_tree set size = 0, position = -1`)
-  await expect(proofs.createCheckpoint({ key })).rejects.toMatchObject({ kind: 'TreeDamaged' })
-  expect(await proofs.checkpoints()).toHaveLength(2)
-})
-
-it('finds an earlier state of the log, another log, and bounds a change by other checkpoints', async () => {
-  await say('a', 3)
-  const { proofs } = ledger.admin
-  const early = await proofs.createCheckpoint({ key })
-  await say('a', 5)
-  const middle = await proofs.createCheckpoint({ key })
-  await say('a', 5)
-  const late = await proofs.createCheckpoint({ key })
-  const attacker = await attack(db)
-  await attacker.run(`update events set data = replace(data, 'message 4', 'message D') where stream = 'conversation-a'`)
-  await attacker.rechain('conversation-a')
-  // The stored tree is computed again, so only the checkpoints know.
-  await db.script(`delete from proof_tiles; update proof_tree set size = 0, position = -1`)
-  expect((await against(late)).join('\n')).toContain(
-    `the first change is between events ${String(early.size)} and ${String(middle.size - 1)}`,
-  )
-  expect((await against(early)).join('\n')).not.toContain('before the checkpoint of 4')
-  await attacker.undo()
-  await attacker.run(`delete from events where position >= ${String(middle.size)}`)
-  expect((await against(late)).join('\n')).toMatch(/fewer than the checkpoint of \d+ events: \d+ are missing/u)
-  await attacker.undo()
-  const other = await openTestDatabase()
-  const otherLedger = await ledgerOn(other)
-  await otherLedger.append('a', { role: 'user', content: 'message 0 of a' })
-  const { problems } = await otherLedger.admin.verify(undefined, {
-    checkpoint: { note: late.note, signer: createPublicKey(key) },
-  })
-  expect(problems.map(({ detail }) => detail)).toEqual([expect.stringContaining('it is another log')])
-  await otherLedger.close()
-  await other.close()
-})
-
-it('refuses a text that is no checkpoint, a changed one, and one of another signer', async () => {
-  await say('a', 2)
-  const { note, verifierKeys } = await ledger.admin.proofs.createCheckpoint({ key })
-  const refused = async (given: object): Promise<unknown> =>
-    await ledger.admin.verify(undefined, { checkpoint: { note, ...given } }).catch((error: unknown) => error)
-  expect(await refused({ note: 'hello' })).toMatchObject({ kind: 'NoCheckpoint' })
-  expect(await refused({ note: note.replace('\n3\n', '\n4\n') })).toMatchObject({ kind: 'CheckpointChanged' })
-  const { publicKey } = generateKeyPairSync('ed25519')
-  expect(await refused({ signer: publicKey })).toMatchObject({ kind: 'OtherSigner' })
-  expect(await refused({ signer: `sha256:${'0'.repeat(64)}` })).toMatchObject({ kind: 'BadKey' })
-  expect(await refused({ witnesses: ['nobody'] })).toMatchObject({ kind: 'BadKey' })
-  expect(await refused({ note: 5 })).toMatchObject({ kind: 'BadInput' })
-  expect(verifierKeys).toHaveLength(1)
-  await expect(ledger.admin.proofs.createCheckpoint({ key: 'none' })).rejects.toMatchObject({ kind: 'BadInput' })
-})
-
-it('a second key signs the same checkpoint, and lines of others are kept', async () => {
-  await say('a', 2)
-  const { proofs } = ledger.admin
-  const { size } = await proofs.createCheckpoint({ key })
-  const { privateKey: other } = generateKeyPairSync('ed25519')
-  const both = await proofs.createCheckpoint({ key: other })
-  expect(both.size).toBe(size)
-  expect(both.signedBy).toHaveLength(2)
-  const line = `— witness.example/w ${Buffer.alloc(76, 1).toString('base64')}`
-  const attached = await proofs.attach({ signatures: [line, line], timeStamp: Uint8Array.of(1, 2) })
-  expect(attached).toMatchObject({ otherSigners: ['witness.example/w'], signedBy: both.signedBy })
-  expect(attached.note.trimEnd().split('\n').at(-1)).toBe(line)
-  await expect(proofs.attach({ signatures: ['hello'] })).rejects.toMatchObject({ kind: 'NoCheckpoint' })
-  expect(await against(attached)).toEqual([])
-})
