@@ -1,13 +1,9 @@
 /** Checkpoints of a ledger, and what `verify` finds against one. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
-import { either as E } from 'fp-ts'
 import type { Ledger, RecordedCheckpoint } from '../../src/index.js'
 import type { Database } from '../../src/ports/sql.js'
-import { parseCheckpoint } from '../../src/domain/proof/checkpoint.js'
-import { leafHash } from '../../src/domain/proof/merkle.js'
-import { sha256 } from '../../src/domain/values/hash.js'
-import { rootFromInclusion, rootsFromConsistency } from '../support/rfc9162.js'
+import { describeProvableLog, say } from '../contracts/provable-log.js'
 import { attack, ledgerOn } from '../support/ledger-on-database.js'
 import { serverDescribe } from '../support/length.js'
 import { openTestDatabase } from '../support/memory-database.js'
@@ -23,6 +19,24 @@ const DATABASES = [
   },
   { name: 'a Postgres server', run: serverDescribe, open: () => openTestSchema() },
 ]
+
+for (const { name, run, open } of DATABASES)
+  describeProvableLog(
+    name,
+    async () => {
+      const { db, drop } = await open()
+      const ledger = await ledgerOn(db)
+      return {
+        ledger,
+        async close() {
+          await ledger.close()
+          await db.close()
+          await drop()
+        },
+      }
+    },
+    run,
+  )
 
 for (const { name, run, open } of DATABASES)
   run(name, () => {
@@ -41,37 +55,16 @@ for (const { name, run, open } of DATABASES)
       await drop()
     })
 
-    const say = async (conversation: string, messages: number): Promise<void> => {
-      for (let at = 0; at < messages; at += 1)
-        await ledger.append(conversation, { role: 'user', content: `message ${String(at)} of ${conversation}` })
-    }
-
     const against = async (checkpoint: RecordedCheckpoint): Promise<readonly string[]> =>
       (
         await ledger.admin.verify(undefined, { checkpoint: { note: checkpoint.note, signer: createPublicKey(key) } })
       ).problems.map(({ rule, stream, revision, detail }) => `${rule} ${stream} ${String(revision)}: ${detail}`)
 
-    it('a log that only grew is the same as its checkpoints say', async () => {
-      await say('a', 3)
-      const first = await ledger.admin.proofs.createCheckpoint({ key })
-      expect(await ledger.admin.proofs.createCheckpoint({ key })).toEqual(first)
-      await say('b', 300)
-      const second = await ledger.admin.proofs.createCheckpoint({ key })
-      expect(second.size).toBeGreaterThan(first.size)
-      expect(await ledger.admin.proofs.checkpoints()).toEqual([first, second])
-      expect(await against(first)).toEqual([])
-      const verification = await ledger.admin.verify(undefined, { checkpoint: { note: first.note } })
-      expect(verification).toMatchObject({
-        ok: true,
-        checkpoint: { size: first.size, after: second.size - first.size, newest: { size: second.size } },
-      })
-    })
-
     it('names the event that was changed, although the chain was recomputed', async () => {
-      await say('a', 3)
-      await say('b', 5)
+      await say(ledger, 'a', 3)
+      await say(ledger, 'b', 5)
       const checkpoint = await ledger.admin.proofs.createCheckpoint({ key })
-      await say('b', 2)
+      await say(ledger, 'b', 2)
       const attacker = await attack(db)
       await attacker.run(
         `update events set data = replace(data, 'message 3 of b', 'message 3 of B') where stream = 'conversation-b'`,
@@ -86,54 +79,16 @@ for (const { name, run, open } of DATABASES)
       )
     })
 
-    const rootOf = (note: string): string => {
-      const parsed = parseCheckpoint(note)
-      return E.isLeft(parsed) ? parsed.left : parsed.right.root
-    }
-    const bytes = (hashes: readonly string[]): Buffer[] => hashes.map((hash) => Buffer.from(hash, 'base64'))
-
-    it('proves one event, and one checkpoint in another, across the tiles of the tree', async () => {
-      await say('a', 3)
-      const { proofs } = ledger.admin
-      const first = await proofs.createCheckpoint({ key })
-      await say('b', 300)
-      const second = await proofs.createCheckpoint({ key })
-      for (const [conversation, revision] of [
-        ['a', 1],
-        ['b', 0],
-        ['b', 250],
-        ['b', 300],
-      ] as const) {
-        const { leaf, size, record, hashes, note } = await proofs.inclusion(conversation, revision)
-        expect(note).toBe(conversation === 'a' ? first.note : second.note)
-        expect(JSON.parse(record)).toMatchObject({ 1: `conversation-${conversation}`, 2: String(revision) })
-        const root = rootFromInclusion(leaf, size, leafHash(sha256(record)), bytes(hashes))
-        expect(root?.toString('base64')).toBe(rootOf(note))
-      }
-      const { notes, hashes } = await proofs.consistency(first.size)
-      expect(notes).toEqual([first.note, second.note])
-      const roots = rootsFromConsistency(
-        first.size,
-        second.size,
-        Buffer.from(rootOf(first.note), 'base64'),
-        bytes(hashes),
-      )
-      expect(roots?.map((root) => root.toString('base64'))).toEqual(notes.map(rootOf))
-      await expect(proofs.inclusion('b', 250, first.size)).rejects.toMatchObject({ kind: 'NoSuchCheckpoint' })
-      await expect(proofs.inclusion('b', 999)).rejects.toMatchObject({ kind: 'NoSuchRevision' })
-      await expect(proofs.consistency(5)).rejects.toMatchObject({ kind: 'NoSuchCheckpoint' })
-    })
-
     it('computes a damaged tree again, and refuses to sign a log that does not continue from its checkpoint', async () => {
-      await say('a', 3)
+      await say(ledger, 'a', 3)
       const { proofs } = ledger.admin
       const first = await proofs.createCheckpoint({ key })
-      await say('a', 2)
+      await say(ledger, 'a', 2)
       await db.script(`update proof_tiles set hashes = decode(repeat('ab', octet_length(hashes)), 'hex')`)
       const second = await proofs.createCheckpoint({ key })
       expect(await against(first)).toEqual([])
       expect(await against(second)).toEqual([])
-      await say('a', 1)
+      await say(ledger, 'a', 1)
       const attacker = await attack(db)
       await attacker.run(
         `update events set data = replace(data, 'message 1', 'message I') where stream = 'conversation-a'`,
@@ -145,12 +100,12 @@ for (const { name, run, open } of DATABASES)
     })
 
     it('finds an earlier state of the log, another log, and bounds a change by other checkpoints', async () => {
-      await say('a', 3)
+      await say(ledger, 'a', 3)
       const { proofs } = ledger.admin
       const early = await proofs.createCheckpoint({ key })
-      await say('a', 5)
+      await say(ledger, 'a', 5)
       const middle = await proofs.createCheckpoint({ key })
-      await say('a', 5)
+      await say(ledger, 'a', 5)
       const late = await proofs.createCheckpoint({ key })
       const attacker = await attack(db)
       await attacker.run(
@@ -179,7 +134,7 @@ for (const { name, run, open } of DATABASES)
     })
 
     it('refuses a text that is no checkpoint, a changed one, and one of another signer', async () => {
-      await say('a', 2)
+      await say(ledger, 'a', 2)
       const { note, verifierKeys } = await ledger.admin.proofs.createCheckpoint({ key })
       const refused = async (given: object): Promise<unknown> =>
         await ledger.admin.verify(undefined, { checkpoint: { note, ...given } }).catch((error: unknown) => error)
@@ -195,7 +150,7 @@ for (const { name, run, open } of DATABASES)
     })
 
     it('a second key signs the same checkpoint, and lines of others are kept', async () => {
-      await say('a', 2)
+      await say(ledger, 'a', 2)
       const { proofs } = ledger.admin
       const { size } = await proofs.createCheckpoint({ key })
       const { privateKey: other } = generateKeyPairSync('ed25519')

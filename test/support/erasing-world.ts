@@ -130,6 +130,8 @@ interface WorldMessage {
 
 export interface WorldOptions {
   readonly store: string
+  /** Of a log in KurrentDB. */
+  readonly database?: string
   readonly keys?: string
   /** A summarizer that is a function has no background. */
   readonly isFunction?: boolean
@@ -139,9 +141,10 @@ export interface WorldOptions {
 const copyBeginnings = (messages: readonly ChatMessage[]): Promise<string> =>
   Promise.resolve(messages.map(beginningOf).join(' / '))
 
-const openWorldLedger = ({ store, keys, isFunction = false }: WorldOptions): Promise<Ledger> =>
+const openWorldLedger = ({ store, database, keys, isFunction = false }: WorldOptions): Promise<Ledger> =>
   openLedger({
     store,
+    ...(database === undefined ? {} : { database }),
     ...(keys === undefined ? {} : { keys }),
     erasable: true,
     policy: { ...SMALL, maxSummaryTokens: 400 },

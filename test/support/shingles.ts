@@ -14,6 +14,12 @@ export interface Remain {
   readonly piece: string
 }
 
+/** The first piece of the text in these bytes, as text; empty if there is none. */
+export function shinglesIn(bytes: Buffer, text: string): string[] {
+  const found = shinglesOf(Buffer.from(text, 'utf8')).find((shingle) => bytes.includes(shingle))
+  return found === undefined ? [] : [found.toString('latin1')]
+}
+
 /** The first piece of the text in each file of a folder that has one. */
 export async function shinglesInFiles(folder: string, text: string): Promise<Remain[]> {
   const shingles = [...shinglesOf(Buffer.from(text, 'utf8')), ...shinglesOf(Buffer.from(text, 'utf16le'))]
