@@ -38,8 +38,8 @@ export class ConversationCheck {
    * carries.
    */
   private loadable = new Map<number, RecordedEvent>()
-  /** The batches archived directly before, until their prune follows. */
   private readonly erasures = new ErasureWatch()
+  /** The batches archived directly before, until their prune follows. */
   private archived: ArchivedEvent[] = []
   /** Ids of events that may be duplicates. */
   private readonly possibleDuplicates = new Set<string>()
@@ -190,7 +190,9 @@ export class ConversationCheck {
     if (this.stopped) return
     if (this.archived.length > 0)
       this.stream.report('archive-before-prune', 'archives batches, but no prune follows', last)
-    this.stream.found([...this.context.end(this.state), ...this.erasures.end()], last)
+    const { keys } = this.log
+    const missing = keys === undefined ? [] : await this.erasures.missingMarks(keys)
+    this.stream.found([...this.context.end(this.state), ...this.erasures.end(), ...missing], last)
     await this.twice()
   }
 

@@ -1,6 +1,7 @@
 /** The rules for erased messages: each is named by an erasure, and what an erasure names is erased when it is completed. */
-import type { RecordedEvent } from '../domain/events/index.js'
+import type { EventData, RecordedEvent } from '../domain/events/index.js'
 import { isOfType } from '../recording/read-event.js'
+import type { TextKeys } from '../sealing/text-keys.js'
 import type { Finding } from './event-laws.js'
 
 /** Follows the erasures of one conversation. */
@@ -10,18 +11,19 @@ export class ErasureWatch {
   /** Messages by the erasures that name them. */
   private readonly requested = new Map<string, readonly string[]>()
   private readonly completed = new Set<string>()
+  /** The stored marks that keep erased texts from being recorded again, by erasure. */
+  private readonly marks = new Map<string, Pick<EventData<'ErasureRequested'>, 'fingerprints' | 'subject'>>()
 
   take(event: RecordedEvent): void {
     if (isOfType(event, 'MessageAppended')) {
       const { messageId, erased } = event.data
       if (erased === true) this.erased.add(messageId)
       else this.readable.add(messageId)
-    } else if (isOfType(event, 'ErasureRequested'))
-      this.requested.set(
-        event.data.erasureId,
-        event.data.messages?.map(({ messageId }) => messageId) ?? [...this.erased, ...this.readable],
-      )
-    else if (isOfType(event, 'ErasureCompleted')) this.completed.add(event.data.erasureId)
+    } else if (isOfType(event, 'ErasureRequested')) {
+      const { erasureId, messages, fingerprints, subject } = event.data
+      this.requested.set(erasureId, messages?.map(({ messageId }) => messageId) ?? [...this.erased, ...this.readable])
+      this.marks.set(erasureId, { fingerprints, subject })
+    } else if (isOfType(event, 'ErasureCompleted')) this.completed.add(event.data.erasureId)
   }
 
   end(): Finding[] {
@@ -44,6 +46,26 @@ export class ErasureWatch {
           rule: 'erasure',
           detail: `has an erasure that is not completed: \`erase --resume\` continues it`,
           isObservation: true,
+        })
+    }
+    return findings
+  }
+
+  /** Marks that somebody removed from the tables: an import could then record erased texts again. */
+  async missingMarks(keys: TextKeys): Promise<Finding[]> {
+    const findings: Finding[] = []
+    for (const [erasureId, { fingerprints = [], subject }] of this.marks) {
+      const found = fingerprints.length === 0 ? new Set<string>() : await keys.findFingerprints(fingerprints)
+      const missing = fingerprints.filter((fingerprint) => !found.has(fingerprint)).length
+      if (missing > 0)
+        findings.push({
+          rule: 'erasure',
+          detail: `has erasure ${erasureId}, of which ${String(missing)} of ${String(fingerprints.length)} fingerprints are missing in the table erased_fingerprints: an import could record its messages again. Restore the table`,
+        })
+      if (subject !== undefined && !(await keys.isSubjectErased(subject)))
+        findings.push({
+          rule: 'erasure',
+          detail: `has erasure ${erasureId} of person ${subject}, who is not erased in the table key_subjects: texts about this person could be recorded again. Restore the table`,
         })
     }
     return findings

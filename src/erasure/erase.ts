@@ -223,6 +223,7 @@ class Erasure {
         ...(isWhole ? {} : { messages: [...plan.erased], derived: [...plan.affected.units] }),
         editions: [...plan.affected.editions],
         epoch,
+        fingerprints: [...new Set(plan.fingerprints)],
       }
       const recorded = await conversations.handle(
         conversationId,

@@ -78,7 +78,7 @@ it(
       ])
     await ledger.close()
     for (const step of STEPS) {
-      const target = JSON.stringify({ conversationId: idOf(step), messageId: 'm1' })
+      const target = JSON.stringify([{ conversationId: idOf(step), messageId: 'm1' }])
       const words = [programFile('erase-until-killed'), places.store, places.keys, step, target]
       const child = spawn(process.execPath, words, { stdio: 'inherit' })
       expect(await new Promise((resolve) => child.once('exit', (_code, signal) => resolve(signal)))).toBe('SIGKILL')

@@ -29,7 +29,7 @@ async function eraseUntilKilled(step: string, conversationId: string, messageId:
   const places = [join(folder, 'ledger'), join(folder, 'keys')]
   const child = spawn(
     process.execPath,
-    [programFile('erase-until-killed'), ...places, step, JSON.stringify({ conversationId, messageId })],
+    [programFile('erase-until-killed'), ...places, step, JSON.stringify([{ conversationId, messageId }])],
     {
       stdio: 'inherit',
     },

@@ -442,6 +442,20 @@ const earlierEvents = {
       epoch: 2,
     },
   },
+  'ErasureRequested-v2': {
+    type: 'ErasureRequested',
+    data: {
+      erasureId: 'e-1',
+      scope: 'subject',
+      subject: '0a1b2c3d4e5f60718293a4b5',
+      reason: 'request 12',
+      messages: [{ messageId: 'u3', revision: 4 }],
+      derived: ['whole', 'message:u3', 'chunk:chunk-1'],
+      editions: ['5d41402abc4b'],
+      epoch: 2,
+      fingerprints: [hash('1'), hash('2')],
+    },
+  },
   'ErasureCompleted-v1': {
     type: 'ErasureCompleted',
     data: {

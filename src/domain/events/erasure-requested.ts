@@ -2,11 +2,13 @@ import { z } from 'zod'
 import { defineEvent } from './event-definition.js'
 import { count, id, revision } from './fields.js'
 import { NO_TEXTS } from './texts.js'
+import { saysNoMore } from './upcast.js'
 
+// Version 2: `fingerprints`.
 export const erasureRequested = defineEvent({
   description:
     'texts of the conversation will be erased: the plan, recorded before a key is destroyed, so that an interrupted erasure continues',
-  version: 1,
+  version: 2,
   texts: NO_TEXTS,
   schema: z.object({
     erasureId: id,
@@ -24,5 +26,11 @@ export const erasureRequested = defineEvent({
     editions: z.array(id),
     /** Texts that are recorded after this event have the keys of this epoch or of a later one. */
     epoch: count,
+    /**
+     * Keyed fingerprints of the erased messages, by which an import recognizes them. `verify` compares them with the
+     * stored ones. Absent in version 1.
+     */
+    fingerprints: z.array(id).optional(),
   }),
+  upcasters: { 1: saysNoMore },
 })

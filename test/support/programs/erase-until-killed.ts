@@ -1,7 +1,7 @@
 /**
  * Erases, and kills itself at a step: of the key vault (`wrap`, `destroy`, `destroyed`), before a statement with a text
  * (`before:TEXT`), or at the Nth call of the database engine (`call:N`); it ends normally if there are fewer calls. What
- * to erase is a target as JSON.
+ * to erase is a list of targets as JSON.
  */
 import { PGlite } from '@electric-sql/pglite'
 import { createKeyFolder } from '../../../src/adapters/file/key-folder.js'
@@ -9,7 +9,7 @@ import { openLedger } from '../../../src/library/compose.js'
 import type { ErasureTarget } from '../../../src/library/ledger-erasure.js'
 import type { KeyVault } from '../../../src/ports/key-vault.js'
 
-const [store = '', keys = '', step = '', target = ''] = process.argv.slice(2)
+const [store = '', keys = '', step = '', targets = '[]'] = process.argv.slice(2)
 const folder = createKeyFolder(keys)
 const isConversationKey = (keyName: string): boolean => !keyName.endsWith('-ledger')
 const die = (): void => {
@@ -43,6 +43,6 @@ PGlite.prototype.execProtocolRawSync = function dying(this: PGlite, message) {
 
 const ledger = await openLedger({ store, keys: vault })
 hasBegun = true
-const toErase: ErasureTarget = JSON.parse(target)
-await ledger.admin.erasure.run(toErase, { reason: 'r' })
+const toErase: readonly ErasureTarget[] = JSON.parse(targets)
+for (const target of toErase) await ledger.admin.erasure.run(target, { reason: 'r' })
 await ledger.close()
