@@ -7,8 +7,10 @@ import { either as E } from 'fp-ts'
 import { encodeData, type Provenance } from '../domain/events/codec.js'
 import { contextOf } from '../domain/compaction/context.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
+import { observedParts } from '../domain/conversation/observed.js'
 import { lossKinds, type EventData, type RecordedEvent, type SummarizerRecord } from '../domain/events/index.js'
 import { canonicalJson } from '../domain/values/hash.js'
+import { contentText } from '../domain/values/message.js'
 import { conversationStream, EDITION_PREFIX, editionOf, editionStream } from '../domain/values/ids.js'
 import { createLossReport, sideOf, textOf } from '../domain/reports/loss-report.js'
 import type { Claims } from '../ports/claims.js'
@@ -172,12 +174,22 @@ function addBought(bought: TokensBought, event: RecordedEvent): void {
   }
 }
 
+/** The summaries in the context: the view, or the messages that another program inserted as its summary. */
+function shownSummaries(state: Conversation): { readonly text: string | undefined; readonly tokens: number } {
+  if (state.observed === undefined) return { text: state.view?.text, tokens: state.view?.tokens ?? 0 }
+  const summaries = observedParts(state).filter(({ isSummary }) => isSummary === true)
+  return {
+    text: summaries.length === 0 ? undefined : summaries.map(({ body }) => contentText(body.content)).join('\n'),
+    tokens: summaries.reduce((sum, { tokens }) => sum + tokens, 0),
+  }
+}
+
 /** The sizes of a state in tokens and counts, with the calls and tokens of its summaries. */
 export function figuresOf(state: Conversation, { calls, tokens }: TokensBought): Figures {
   const context = contextOf(state)
   return {
     contextTokens: E.isRight(context) ? context.right.tokens : state.tokens,
-    viewTokens: state.view?.tokens ?? 0,
+    viewTokens: shownSummaries(state).tokens,
     batches: state.batches.length,
     depth: state.batches.reduce((deepest, { depth }) => Math.max(deepest, depth), 0),
     cycles: state.cycles,
@@ -374,7 +386,7 @@ class Comparing {
             questions,
             messages,
           )
-    const view = textChanges(other.view?.text, edition.view?.text)
+    const view = textChanges(shownSummaries(other).text, shownSummaries(edition).text)
     const report: EditionReport = {
       editionId,
       editionRevision: stored.revision,

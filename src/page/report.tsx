@@ -132,7 +132,7 @@ function Verdict({ verification }: { verification: Verification | string }): Chi
       <ul>
         {problems.slice(0, 200).map(({ rule, stream, revision, detail }) => (
           <li>
-            <b class="bad">{rule}</b> <Name text={stream} /> revision {count(revision)}: {visible(detail)}
+            <b class="bad">{rule}</b> <Name text={stream} /> event {count(revision)}: {visible(detail)}
           </li>
         ))}
       </ul>
@@ -182,7 +182,7 @@ function Head({
         {summary === undefined ? null : <ConversationFacts summary={summary} />}
         {summary?.title === undefined ? null : <Name text={c} most={200} />}
         <span>
-          written <Time at={now.toISOString()} /> UTC, as of revision {count(head)}
+          written <Time at={now.toISOString()} /> UTC, as of event {count(head)}
         </span>
       </p>
     </>

@@ -1,5 +1,6 @@
 /** Editions through the library, in memory: how they are named, listed and shown. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { contentText } from '../../src/domain/values/message.js'
 import { openLedger, type Ledger } from '../../src/index.js'
 import { SMALL, talk } from '../support/conversations.js'
 
@@ -192,5 +193,17 @@ describe('an edition', () => {
     await ledger.append('x', talk(1, 500))
     const x = (await ledger.editions.show(editionId)).conversations[1]
     expect(x?.seenRevision).toBeLessThan(x?.conversationHead ?? -1)
+  })
+
+  it('is compared with the summary that another program wrote', async () => {
+    const { conversations } = await ledger.transcripts.import('examples/claude-code-session.jsonl')
+    const [{ conversationId } = { conversationId: '' }] = conversations
+    const { editionId } = await ledger.editions.replay({ conversations: [conversationId] })
+    const { messages, observed } = await ledger.context(conversationId)
+    const [at = -1] = observed?.summaries ?? []
+    const [compared] = (await ledger.editions.compare([conversationId], editionId, { record: false })).conversations
+    const active = (compared?.view ?? []).filter(({ kind }) => kind !== 'added').map(({ text }) => text)
+    expect(active.join('').trim()).toBe(contentText(messages[at]?.content).trim())
+    expect(compared?.report.figures.against.viewTokens).toBeGreaterThan(0)
   })
 })

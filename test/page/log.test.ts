@@ -21,7 +21,7 @@ async function logPage(query: Readonly<Record<string, string>> = {}): Promise<{ 
 
 /** The label, the time and the words of each line. */
 const linesOf = (text: string): { label: string; at: string | undefined; words: string }[] =>
-  [...text.matchAll(/<article class="event" aria-label="revision \d+: ([^"]*)"([^]*?)<\/article>/gu)].map(
+  [...text.matchAll(/<article class="event" aria-label="event \d+: ([^"]*)"([^]*?)<\/article>/gu)].map(
     ([, label = '', rest = '']) => ({
       label,
       at: /datetime="([^"]*)"/u.exec(rest)?.[1],
@@ -86,7 +86,7 @@ describe('the log of an import', () => {
 
   it('says so if nothing matches, and names the kinds if there is no such kind', async () => {
     const { text } = await logPage({ kind: 'compactions', from: '9999' })
-    expect(text).toContain('No such events from revision 9,999 on')
+    expect(text).toContain('No such events from event 9,999 on')
     const unknown = await logPage({ kind: 'colours' })
     expect(unknown.status).toBe(400)
     expect(unknown.text).toContain('messages, tools, compactions, other')

@@ -5,6 +5,8 @@ import { all, fetchFragment, one } from './dom.js'
 export interface Chart {
   /** The last revision. */
   readonly last: number
+  /** The server still counts what the compactions lost. */
+  readonly isPartial: boolean
   /** Revisions of the marks, in order. */
   marks(): readonly number[]
   /** Moves the cursor to a revision. */
@@ -84,6 +86,7 @@ export async function showChart(box: HTMLElement, goTo: (revision: number) => vo
   const revisions = all<SVGElement>('[data-mark]', svg).map((each) => Number(each.dataset['mark']))
   return {
     last,
+    isPartial: svg.dataset['partial'] !== undefined,
     marks: () => revisions,
     show(revision) {
       const x = `${(SIDE + (revision / Math.max(1, last)) * (100 - 2 * SIDE)).toFixed(2)}%`

@@ -83,7 +83,7 @@ async function goTo(revision: number): Promise<void> {
 function updateControls(): void {
   const output = one<HTMLOutputElement>('#at')
   if (output !== null)
-    output.value = `${turn === undefined ? '' : `turn ${turn}, `}revision ${grouped.format(targetRevision)} of ${grouped.format(head)}`
+    output.value = `${turn === undefined ? '' : `turn ${turn}, `}event ${grouped.format(targetRevision)} of ${grouped.format(head)}`
   for (const [id, to] of [
     ['#back', targetRevision - 1],
     ['#on', targetRevision + 1],
@@ -344,12 +344,18 @@ const opened = location.hash.startsWith('#box-')
   : null
 opened?.focus()
 
+/** How often the chart is fetched until it shows the losses. */
+const MAX_CHARTS = 12
+
 async function startChart(box: HTMLElement, range: HTMLInputElement): Promise<void> {
-  chart = await showChart(box, (revision) => void goTo(revision))
-  if (chart === undefined) return
-  head = Math.max(head, chart.last)
-  range.max = String(head)
-  updateControls()
+  // The server waits a moment for the losses before each answer.
+  for (let tries = 0; tries < MAX_CHARTS && (tries === 0 || chart?.isPartial === true); tries += 1) {
+    chart = await showChart(box, (revision) => void goTo(revision))
+    if (chart === undefined) return
+    head = Math.max(head, chart.last)
+    range.max = String(head)
+    updateControls()
+  }
 }
 const plot = one<HTMLElement>('#plot')
 if (plot !== null && slider !== null) void startChart(plot, slider)

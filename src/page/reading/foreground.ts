@@ -1,4 +1,4 @@
-/** Pages go first: reads for charts and lists that are completed later stand back while a page is answered. */
+/** Background reads, which complete charts and lists, wait while a page is answered. */
 import { setImmediate } from 'node:timers/promises'
 
 /** Waits between two pieces of background work. */

@@ -43,7 +43,7 @@ interface ForgottenOptions {
   readonly pause?: Pause
 }
 
-/** What the compactions of a conversation, or of all conversations, forgot. */
+/** Reads the losses of the compactions of a conversation, or of all conversations. */
 export async function forgottenFound(
   ledger: Pick<Ledger, 'forgotten'>,
   conversationId: string | undefined,

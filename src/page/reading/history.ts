@@ -6,7 +6,7 @@
 import { contextIn, type ContextAsOf } from '../../domain/compaction/context.js'
 import { initialState, type Conversation } from '../../domain/conversation/conversation.js'
 import { Fold } from '../../domain/conversation/evolve.js'
-import { originTypes, type RecordedEvent } from '../../domain/events/index.js'
+import { originTypes, type EventData, type RecordedEvent } from '../../domain/events/index.js'
 import { isOfType } from '../../recording/read-event.js'
 import { count } from '../../domain/text/count.js'
 import { hardLimit, softLimit } from '../../domain/values/policy.js'
@@ -52,6 +52,15 @@ const LIMITS = { ofOne: 64_000_000, ofAll: 160_000_000 } as const
 // it.
 const findCountable: FindEstimator = (name) => (isRegisteredEstimator(name) ? findEstimator(name) : defaultEstimator)
 
+/** Why a compaction could not reduce the context enough. */
+const NOT_REDUCED: Readonly<Record<EventData<'CompactionCouldNotHelp'>['reason'], string>> = {
+  'recent-messages': 'most of it is leading, pinned or recent messages',
+  'pinned-and-leading': 'the leading and pinned messages alone reach the limit',
+  'too-little-to-fold': 'too few messages can be compacted',
+  'open-calls': 'tool calls without a result block it',
+  summaries: 'most of it is summaries',
+}
+
 /** The mark of an event on the plot; undefined for an unmarked event. */
 function markOf(event: RecordedEvent): Pick<Mark, 'kind' | 'text' | 'cycle'> | undefined {
   if (isOfType(event, 'MessagesPruned')) {
@@ -65,7 +74,7 @@ function markOf(event: RecordedEvent): Pick<Mark, 'kind' | 'text' | 'cycle'> | u
   if (isOfType(event, 'CompactionFailed'))
     return { kind: 'failure', text: `failed (${event.data.failure}), attempt ${String(event.data.attempt)}` }
   if (isOfType(event, 'CompactionCouldNotHelp'))
-    return { kind: 'could-not-help', text: `could not reduce enough (${event.data.reason})` }
+    return { kind: 'could-not-help', text: `could not reduce enough: ${NOT_REDUCED[event.data.reason]}` }
   if (isOfType(event, 'CycleUndone'))
     return { kind: 'undo', text: `undid compaction ${event.data.undone.map(({ cycle }) => String(cycle)).join(', ')}` }
   if (isOfType(event, 'EditionAdopted')) return { kind: 'adoption', text: `edition ${event.data.editionId} adopted` }

@@ -1,6 +1,6 @@
-/** The hits of a search: what people and the model said, and apart from it the results of tools, which are many and long. */
+/** The hits of a search: messages of people and of the model, and separately the calls and results of tools, which are many. */
 import type { Ledger, SearchHit } from '../../library/ledger.js'
-import { toolsOfHits } from './tool-names.js'
+import { onlyCalls, toolsOfHits } from './tool-names.js'
 
 /** The authors that a search can be limited to. */
 export const AUTHORS = {
@@ -15,7 +15,7 @@ export interface Hits {
   readonly query: string
   /** Messages of people and of the model, and summaries; the best first. */
   readonly said: readonly SearchHit[]
-  /** Results of tools. */
+  /** Results of tools, and messages that only call tools. */
   readonly results: readonly SearchHit[]
   /** The tools of results, as far as they are known. */
   readonly tools: ReadonlyMap<SearchHit, string>
@@ -25,8 +25,10 @@ export interface Hits {
 
 /** Hits of people and the model. */
 export const MAX_SAID = 50
-/** Results of tools; reading the name of a tool reads a part of a log. */
+/** Calls and results of tools; reading the name of a tool reads a part of a log. */
 const MAX_RESULTS = 20
+/** Hits that are read from the log to find those that only call tools. */
+const MAX_READ = 2 * MAX_SAID
 
 /** Searches. Hits are chosen from more than are shown, because most are results of tools. */
 export async function searchHits(
@@ -38,10 +40,12 @@ export async function searchHits(
   const { hits, behind } = await ledger.search(query, { ...within, limit: MAX_SAID * 10 })
   const roles: readonly string[] | undefined = author === undefined ? undefined : AUTHORS[author].roles
   const matching = hits.filter(({ role = '' }) => roles === undefined || roles.includes(role))
-  const results = matching.filter(({ role }) => role === 'tool').slice(0, MAX_RESULTS)
+  const calls = await onlyCalls(ledger, matching.filter(({ role }) => role !== 'tool').slice(0, MAX_READ))
+  const isOfTools = (hit: SearchHit): boolean => hit.role === 'tool' || calls.has(hit)
+  const results = matching.filter(isOfTools).slice(0, MAX_RESULTS)
   return {
     query,
-    said: matching.filter(({ role }) => role !== 'tool').slice(0, MAX_SAID),
+    said: matching.filter((hit) => !isOfTools(hit)).slice(0, MAX_SAID),
     results,
     tools: await toolsOfHits(ledger, results),
     behind,

@@ -20,6 +20,8 @@ interface RemovedMessage {
 /** The changes from an earlier context to this one. */
 export interface Change {
   readonly since: number
+  /** The turn of the earlier context, if the history is read. */
+  readonly sinceTurn?: number | undefined
   /** Ids of messages that are not in the earlier context. */
   readonly added: ReadonlySet<string>
   readonly removed: readonly RemovedMessage[]
@@ -209,7 +211,7 @@ export function createSteps(ledger: Reads, histories: Pick<Histories, 'ready'>):
       return {
         ...complete,
         head,
-        change,
+        change: change === undefined ? undefined : { ...change, sinceTurn: history?.course.turns[change.since] },
         limit: history?.course.hard[index] ?? undefined,
         turn: history?.course.turns[index],
       }

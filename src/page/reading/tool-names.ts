@@ -1,6 +1,7 @@
 /** The names of the tools that results come from. A result has only the id of its call, which is earlier in the log. */
 import type { RecordedEvent } from '../../domain/events/index.js'
 import type { Ledger, SearchHit } from '../../library/ledger.js'
+import { contentText } from '../../domain/values/message.js'
 import { toReportCall } from '../../forgotten/compaction-reports.js'
 
 /** Events before a part of the log in which the calls of its first results are. */
@@ -36,4 +37,18 @@ export async function toolsOfHits(
   }
   await Promise.all(hits.filter(({ role }) => role === 'tool').map((hit) => read(hit).catch(() => undefined)))
   return tools
+}
+
+/** The messages that call tools and have no text. A hit that cannot be read counts as text. */
+export async function onlyCalls(
+  ledger: Pick<Ledger, 'log'>,
+  hits: readonly SearchHit[],
+): Promise<ReadonlySet<SearchHit>> {
+  const found = new Set<SearchHit>()
+  const read = async (hit: SearchHit): Promise<void> => {
+    for await (const event of ledger.log(hit.conversationId, { from: hit.firstRevision, limit: 1 }))
+      if (event.type === 'MessageAppended' && contentText(event.data.content).trim() === '') found.add(hit)
+  }
+  await Promise.all(hits.filter(({ role }) => role === 'assistant').map((hit) => read(hit).catch(() => undefined)))
+  return found
 }

@@ -100,19 +100,19 @@ export class ConversationRoutes {
     )
   }
 
-  /** The chart. If the losses take long, it is sent without them. */
+  /** The chart. If the losses take long, it is sent without them, and the browser fetches it again. */
   private async course(context: Context): Promise<Response> {
     const c = conversation(context)
     const { course, head } = await this.page.histories.read(c)
     const hasCycles = course.marks.some(({ kind }) => kind === 'cycle')
-    const losses = hasCycles ? await this.page.losses.within(c, head, LOSSES_MS) : undefined
+    const losses = hasCycles ? await this.page.losses.within(c, head, LOSSES_MS) : new Map<number, number>()
     const hits = (param(context, 'hits') ?? '')
       .split(' ')
       .flatMap((text) => (/^\d{1,15}$/u.test(text) ? [Number(text)] : []))
     return await this.page.answer(
       context,
       { title: 'Chart', c, tab: 'timeline' },
-      <Plot course={course} c={c} losses={losses ?? new Map()} hits={hits} />,
+      <Plot course={course} c={c} losses={losses} hits={hits} />,
     )
   }
 

@@ -69,6 +69,7 @@ export class RecordRoutes {
         compactedAt={await this.compactedAt(difference)}
         forgotten={forgotten}
         cyclesBetween={cyclesBetween}
+        mark={marks.find(({ revision }) => revision === to.revision && from.revision === revision - 1)}
         places={await this.page.places(c)}
       />,
     )
@@ -205,6 +206,7 @@ export class RecordRoutes {
         against={compared.against}
         editions={editions}
         editionId={compared.editionId}
+        places={await this.page.places(c)}
       />,
     )
   }
@@ -283,7 +285,12 @@ export class RecordRoutes {
     const c = conversation(context)
     const [event] = await this.eventsOf(c, wholeNumber(context, 'r') ?? 0, 1)
     if (event === undefined) throw new LedgerError('BadRequest', 'the event does not exist: the log ends before it')
-    return await this.page.answer(context, { title: 'Event', c, tab: 'log' }, <EventDetails c={c} event={event} />)
+    const { revision: head } = await this.headOf(c)
+    return await this.page.answer(
+      context,
+      { title: 'Event', c, tab: 'log' },
+      <EventDetails c={c} event={event} head={head} />,
+    )
   }
 }
 
@@ -292,6 +299,6 @@ function diffOptions(context: Context): DiffOptions {
   const from = param(context, 'from')
   const to = param(context, 'to')
   if (from !== undefined) return { from, ...(to === undefined ? {} : { to }) }
-  if (cycle === undefined) throw new LedgerError('BadRequest', 'the address has neither a cycle nor a revision')
+  if (cycle === undefined) throw new LedgerError('BadRequest', 'the address has neither a compaction nor an event')
   return { cycle }
 }

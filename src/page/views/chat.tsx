@@ -285,7 +285,7 @@ function MessageHead({ chat, at, name }: { chat: Chat; at: number; name: string 
           {many(recorded.tokens, 'token')}
           {' · '}
           {linked ? (
-            <a href={conversationLink({ c, at: recorded.revision })} title={`revision ${String(recorded.revision)}`}>
+            <a href={conversationLink({ c, at: recorded.revision })} title={`event ${String(recorded.revision)}`}>
               {time}
             </a>
           ) : (

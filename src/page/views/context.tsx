@@ -147,8 +147,8 @@ export function StepView({ step, focus, words }: { step: Step; focus: ContextFoc
         ) : (
           <>
             <p class="in-print muted">
-              Revision {count(revision)} of {count(step.head)}. Full text of all{' '}
-              {many(context.messages.length, 'message')}:{' '}
+              Event {count(revision)} of {count(step.head)}. Full text of all {many(context.messages.length, 'message')}
+              :{' '}
               <code>
                 context-ledger context {plain(c)} --at {String(revision)}
               </code>

@@ -43,7 +43,7 @@ function HitItems({ hits, found: { query, tools } }: { hits: readonly SearchHit[
   )
 }
 
-/** Search hits with links. Results of tools are folded, unless there is nothing else. */
+/** Search hits with links. Calls and results of tools are folded, unless there is nothing else. */
 export function HitList({ found }: { found: Hits }): Child {
   const { said, results } = found
   if (said.length + results.length === 0) return <p class="empty">Nothing found.</p>
@@ -52,7 +52,7 @@ export function HitList({ found }: { found: Hits }): Child {
       {said.length === 0 ? null : <HitItems hits={said} found={found} />}
       {results.length === 0 ? null : (
         <details class="results" open={said.length === 0}>
-          <summary>Tool results ({count(results.length)})</summary>
+          <summary>Tool calls and results ({count(results.length)})</summary>
           <HitItems hits={results} found={found} />
         </details>
       )}
@@ -71,7 +71,7 @@ function Slider({ step, q }: { step: Step; q: string | undefined }): Child {
       <button type="button" id="play" class="needs-script" aria-pressed="false">
         Play
       </button>
-      <a class="step" id="back" href={revision > 0 ? stepTo(revision - 1) : undefined} aria-label="Previous revision">
+      <a class="step" id="back" href={revision > 0 ? stepTo(revision - 1) : undefined} aria-label="Previous event">
         ←
       </a>
       <input
@@ -81,13 +81,13 @@ function Slider({ step, q }: { step: Step; q: string | undefined }): Child {
         min="0"
         max={String(head)}
         value={String(revision)}
-        aria-label="Revision"
+        aria-label="Event"
       />
-      <a class="step" id="on" href={revision < head ? stepTo(revision + 1) : undefined} aria-label="Next revision">
+      <a class="step" id="on" href={revision < head ? stepTo(revision + 1) : undefined} aria-label="Next event">
         →
       </a>
       <output id="at" for="revision">
-        {turn === undefined ? null : `turn ${count(turn)}, `}revision {count(revision)} of {count(head)}
+        {turn === undefined ? null : `turn ${count(turn)}, `}event {count(revision)} of {count(head)}
       </output>
       <button type="submit" class="without-script">
         Go

@@ -6,7 +6,7 @@ import type { RowDetails } from '../reading/rows.js'
 import { verifyStatusOf, VERIFY_STATUSES, type VerifyStatus, type VerdictSummary } from '../reading/verdicts.js'
 import { conversationLink, link } from '../links.js'
 import { Spark } from './plot.js'
-import { count, many, Name, plain, Time, visible } from './text.js'
+import { count, many, Name, plain, visible } from './text.js'
 
 /** The filters and the order of the list. */
 export interface ListQuery {
@@ -29,24 +29,21 @@ const STATUS_NAMES: Readonly<Record<VerifyStatus, string>> = {
   never: 'not checked',
 }
 
-/** The verification status, and its time; empty if this session did not verify the conversation. */
+/** The verification status, with its time as title; empty if this session did not verify the conversation. */
 function VerdictNote({ latest, head }: { latest: VerdictSummary | undefined; head: number }): Child {
   if (latest === undefined) return null
   const { refusal, problems, revision, at } = latest
   return (
-    <span>
+    <span title={`verified ${plain(at.slice(0, 19).replace('T', ' '))}`}>
       {refusal !== undefined ? (
-        <span class="warn">not possible</span>
+        <span class="warn">could not be verified</span>
       ) : problems > 0 ? (
         <strong class="bad">{many(problems, 'problem')}</strong>
       ) : verifyStatusOf(latest, head) === 'verified' ? (
         <span class="good">verified</span>
       ) : (
-        <span class="warn">up to revision {count(revision)}</span>
-      )}{' '}
-      <span class="facts">
-        <Time at={at} />
-      </span>
+        <span class="warn">verified up to event {count(revision)}</span>
+      )}
     </span>
   )
 }
@@ -185,6 +182,15 @@ const ORDERS: readonly (readonly [ConversationOrder, string])[] = [
   ['id', 'id'],
 ]
 
+/** The heading of the list in each order. */
+const HEADINGS: Readonly<Record<ConversationOrder, string>> = {
+  updated: 'What happened lately',
+  lost: 'What lost the most',
+  messages: 'The longest conversations',
+  tokens: 'The largest contexts',
+  id: 'All conversations',
+}
+
 /** The orders that are used most. */
 const QUICK_ORDERS: readonly (readonly [ConversationOrder, string])[] = [
   ['updated', 'Latest'],
@@ -219,7 +225,7 @@ function Filters({ query }: { query: ListQuery }): Child {
       <button type="submit" class="without-script">
         Find
       </button>
-      <details open={isFiltered || QUICK_ORDERS.every(([order]) => order !== query.sort)}>
+      <details open={isFiltered}>
         <summary class="button">Filters</summary>
         <div class="filters">
           {FIELDS.map(([name, label, type]) => (
@@ -300,11 +306,15 @@ function Found({ query, list, now, ...props }: ListProps & { more: boolean }): C
   )
 }
 
-/** Links to the orders that are used most. */
+/** Links to the orders that are used most, and the name of another current order. */
 function Orders({ query }: { query: ListQuery }): Child {
+  const isQuick = QUICK_ORDERS.some(([order]) => order === query.sort)
+  const current: readonly (readonly [ConversationOrder, string])[] = isQuick
+    ? []
+    : ORDERS.filter(([order]) => order === query.sort).map(([order, name]) => [order, `By ${name}`])
   return (
     <p class="choices">
-      {QUICK_ORDERS.map(([sort, name]) => (
+      {[...QUICK_ORDERS, ...current].map(([sort, name]) => (
         <a
           href={link('/', { ...query, sort: sort === 'updated' ? undefined : sort, page: undefined })}
           aria-current={sort === query.sort ? 'true' : undefined}
@@ -320,7 +330,7 @@ function Orders({ query }: { query: ListQuery }): Child {
 export function Conversations(props: ListProps & { more: boolean }): Child {
   return (
     <>
-      <h1 class="title">What happened lately</h1>
+      <h1 class="title">{HEADINGS[props.query.sort]}</h1>
       <Filters query={props.query} />
       <Orders query={props.query} />
       <Found {...props} />

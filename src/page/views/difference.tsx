@@ -26,14 +26,31 @@ interface DifferenceProps {
   readonly places: Places
 }
 
+/** A compaction that failed, or could not reduce enough, changes nothing. */
+const isWithoutEffect = ({ kind }: Mark): boolean => kind === 'failure' || kind === 'could-not-help'
+
 /** When the compaction ran, how much it removed, and the tokens before and after. */
-function Headline({ difference, compactedAt }: { difference: Difference; compactedAt: string | undefined }): Child {
+function Headline({
+  difference,
+  compactedAt,
+  mark,
+}: Pick<DifferenceViewProps, 'difference' | 'compactedAt' | 'mark'>): Child {
   const { from, to, cycle, messages } = difference
   const removed = messages.left.length + messages.passed.length
+  if (mark !== undefined && isWithoutEffect(mark))
+    return (
+      <>
+        <h2>{eventLabel(mark.kind === 'failure' ? 'CompactionFailed' : 'CompactionCouldNotHelp')}</h2>
+        <p class="lede" title={`event ${count(to.revision)}`}>
+          <Time at={mark.recordedAt} isShort />: {visible(mark.text)}. The context did not change:{' '}
+          <b>{many(to.tokens, 'token')}</b>.
+        </p>
+      </>
+    )
   return (
     <>
       <h2>{cycle === undefined ? 'Difference' : `Compaction ${count(cycle.cycle)}`}</h2>
-      <p class="lede" title={`revision ${count(from.revision)} to ${count(to.revision)}`}>
+      <p class="lede" title={`event ${count(from.revision)} to ${count(to.revision)}`}>
         {cycle === undefined ? (
           <>
             <Time at={from.recordedAt} isShort /> to <Time at={to.recordedAt} isShort />
@@ -291,7 +308,7 @@ function Details({ difference: { conversationId: c, view, events } }: { differen
         <ul class="ids">
           {events.slice(0, 400).map(({ revision, type, recordedAt }) => (
             <li>
-              <a href={conversationLink({ c, at: revision })}>revision {count(revision)}</a> {eventLabel(type)}{' '}
+              <a href={conversationLink({ c, at: revision })}>event {count(revision)}</a> {eventLabel(type)}{' '}
               <Time at={recordedAt} />
             </li>
           ))}
@@ -301,32 +318,41 @@ function Details({ difference: { conversationId: c, view, events } }: { differen
   )
 }
 
+interface DifferenceViewProps extends DifferenceProps {
+  /** The time of a compaction by another program, if its transcript has it. */
+  readonly compactedAt: string | undefined
+  /** The report of the cycle, if the difference is of one. */
+  readonly forgotten: ForgottenCycle | undefined
+  /** Otherwise, the cycles between the two revisions. */
+  readonly cyclesBetween: readonly Mark[]
+  /** The mark that the difference is of, if it is of one event. */
+  readonly mark: Mark | undefined
+}
+
 /** The changes between two revisions. */
 export function DifferenceView({
   difference,
   compactedAt,
   forgotten,
   cyclesBetween,
+  mark,
   places,
-}: DifferenceProps & {
-  /** The time of a compaction by another program, if its transcript has it. */
-  compactedAt: string | undefined
-  /** The report of the cycle, if the difference is of one. */
-  forgotten: ForgottenCycle | undefined
-  /** Otherwise, the cycles between the two revisions. */
-  cyclesBetween: readonly Mark[]
-}): Child {
+}: DifferenceViewProps): Child {
   const { conversationId: c, cycle } = difference
   return (
     <>
-      <Headline difference={difference} compactedAt={compactedAt} />
+      <Headline difference={difference} compactedAt={compactedAt} mark={mark} />
       {cycle?.outOfForce === undefined ? null : (
-        <p class="note warn" title={`revision ${count(cycle.outOfForce.revision)}`}>
+        <p class="note warn" title={`event ${count(cycle.outOfForce.revision)}`}>
           Inactive since <Time at={cycle.outOfForce.recordedAt} isShort /> ({eventLabel(cycle.outOfForce.type)}).
         </p>
       )}
-      <Sides difference={difference} />
-      <Added difference={difference} places={places} />
+      {mark !== undefined && isWithoutEffect(mark) ? null : (
+        <>
+          <Sides difference={difference} />
+          <Added difference={difference} places={places} />
+        </>
+      )}
       {forgotten !== undefined ? (
         <ForgottenParts found={forgotten} places={places} />
       ) : cycle !== undefined ? (

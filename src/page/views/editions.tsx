@@ -3,6 +3,7 @@ import type { Child } from 'hono/jsx'
 import type { Edition, EditionComparison, EditionOfConversation, EditionReport } from '../../library/ledger.js'
 import { shellWord } from '../../lib/shell-word.js'
 import { conversationLink, link } from '../links.js'
+import { turnText, type Places } from './places.js'
 import { TextDifference } from './text-difference.js'
 import { figure, Table } from './table.js'
 import { count, many, Name, plain, visible, Time } from './text.js'
@@ -144,6 +145,7 @@ export function EditionView({
   against,
   editions,
   editionId,
+  places,
 }: {
   comparison: EditionComparison
   /** The other side: the active context, or another edition. */
@@ -151,6 +153,7 @@ export function EditionView({
   /** Editions available for comparison. */
   editions: readonly Edition[]
   editionId: string
+  places: Places
 }): Child {
   const { conversationId: c, report, view } = comparison
   const { figures, viewLines } = report
@@ -163,7 +166,7 @@ export function EditionView({
       <h2>
         {edition === undefined ? <Name text={editionId} most={40} /> : <EditionName edition={edition} />}, compared with{' '}
         {otherSide}
-        <span class="facts"> as of revision {count(report.conversationRevision)}</span>
+        <span class="facts"> as of {turnText(places.turnOf, c, report.conversationRevision)}</span>
       </h2>
       {editions.length < 2 ? null : (
         <p class="figures">

@@ -27,7 +27,7 @@ interface Of {
 /** A revision of the conversation as the turn that it is in. The revision is the title of the link. */
 function RevisionPlace({ c, revision, places: { turnOf } }: Of & { revision: number }): Child {
   return (
-    <a href={conversationLink({ c, at: revision })} title={`revision ${count(revision)}`}>
+    <a href={conversationLink({ c, at: revision })} title={`event ${count(revision)}`}>
       {turnText(turnOf, c, revision)}
     </a>
   )
@@ -41,7 +41,7 @@ function Recorded({ c, places, recorded }: Of & { recorded: RecordedAt }): Child
       {isOwnStream ? (
         <RevisionPlace c={c} places={places} revision={recorded.revision} />
       ) : (
-        <span title={`revision ${count(recorded.revision)} of the edition`}>in an edition</span>
+        <span title={`event ${count(recorded.revision)} of the edition`}>in an edition</span>
       )}
       , <Time at={recorded.recordedAt} /> by <Name text={recorded.actor} most={40} />
     </>
@@ -116,7 +116,7 @@ function Covered({ c, places, batch, children }: Of & { batch: BatchOrigin; chil
   const turns = turnsText(places.turnOf, c, firstRevision, lastRevision)
   return (
     <details class="chunk" open>
-      <summary title={`revisions ${count(firstRevision)} to ${count(lastRevision)}`}>
+      <summary title={`events ${count(firstRevision)} to ${count(lastRevision)}`}>
         {many(messageIds.length, 'message')}
         {turns === undefined ? null : `, ${turns}`}
       </summary>

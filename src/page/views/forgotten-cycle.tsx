@@ -52,7 +52,7 @@ export const costText = ({
 
 /** A unique label for screen readers. */
 const labelOf = (part: string, { conversationId, cycle, revision }: ForgottenCycle): string =>
-  `${part}: cycle ${count(cycle)} at revision ${count(revision)} of ${plain(cut(conversationId, 80))}`
+  `${part}: cycle ${count(cycle)} at event ${count(revision)} of ${plain(cut(conversationId, 80))}`
 
 const NO_ITEMS = 'The removed messages contain no requests, constraints, decisions or names.'
 

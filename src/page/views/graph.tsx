@@ -137,7 +137,7 @@ export function layOut(
         kind: 'messages',
         title: many(covered.messageIds.length, 'message'),
         detail: turnsText(turnOf, c, covered.firstRevision, covered.lastRevision) ?? '',
-        fullText: `revisions ${count(covered.firstRevision)} to ${count(covered.lastRevision)}`,
+        fullText: `events ${count(covered.firstRevision)} to ${count(covered.lastRevision)}`,
         href: `${link('/graph', { c, batch: within, open: isOpen ? undefined : batch.batchId })}#box-${batch.batchId}`,
         opens: batch.batchId,
         isOpen,

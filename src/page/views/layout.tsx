@@ -28,7 +28,7 @@ export const SEARCH = 'Search'
 export type Tab = (typeof TABS)[number]['tab']
 
 const KEYS: readonly (readonly [string, string])[] = [
-  ['← →', 'previous, next revision; with Shift, by ten'],
+  ['← →', 'previous, next event; with Shift, by ten'],
   ['[ ]', 'previous, next compaction or other mark'],
   ['Space', 'play, pause'],
   ['j k', 'next, previous message'],
@@ -87,6 +87,11 @@ function ConversationHead({ conversation, tab }: { conversation: NamedConversati
       </h1>
       <p class="about">
         {summary === undefined ? null : <ConversationFacts summary={summary} />}
+        {summary?.lost === undefined || summary.lost === 0 ? null : (
+          <a class="bad" href={link('/forgotten', { c: id })}>
+            {many(summary.lost, 'item')} lost
+          </a>
+        )}
         {summary === undefined ? null : (
           <span class="id">
             <Name text={id} most={80} />

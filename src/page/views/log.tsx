@@ -25,7 +25,7 @@ export function EventList({ c, lines }: { c: string; lines: readonly LogLine[] }
   return (
     <>
       {lines.map(({ event: { type, revision }, label, at, text }) => (
-        <article class="event" aria-label={`revision ${String(revision)}: ${label}`} tabindex={-1}>
+        <article class="event" aria-label={`event ${String(revision)}: ${label}`} tabindex={-1}>
           <a class="n" href={conversationLink({ c, at: revision })}>
             {count(revision)}
           </a>
@@ -98,7 +98,7 @@ export function KindLog({
       <KindLinks c={c} kind={kind} counts={counts} />
       {lines.length === 0 ? (
         <p class="empty">
-          No such events{from === 0 ? '' : ` from revision ${count(from)} on`}.{' '}
+          No such events{from === 0 ? '' : ` from event ${count(from)} on`}.{' '}
           <a href={link('/log', { c })}>Show everything</a>
         </p>
       ) : null}
@@ -137,7 +137,7 @@ export function Log({
       <form class="filters" action="/log">
         <input type="hidden" name="c" value={c} />
         <label>
-          From revision
+          From event
           <input type="number" name="from" min="0" max={String(head)} value={String(from * LOG_PART)} />
         </label>
         <button type="submit">Show</button>
@@ -168,7 +168,7 @@ export function Log({
 const MAX_EVENT_CHARACTERS = 100_000
 
 /** An event with its data and metadata. */
-export function EventDetails({ c, event }: { c: string; event: RecordedEvent }): Child {
+export function EventDetails({ c, event, head }: { c: string; event: RecordedEvent; head: number }): Child {
   const { revision, id, type, data, metadata } = event
   const text = toWire({ revision, id, type, data, metadata }, 2)
   return (
@@ -176,12 +176,12 @@ export function EventDetails({ c, event }: { c: string; event: RecordedEvent }):
       <h2>
         {eventLabel(type)}{' '}
         <span class="facts">
-          {type}, revision {count(revision)}
+          {type}, event {count(revision)}
         </span>
       </h2>
       <p class="figures">
         {revision > 0 ? <a href={link('/event', { c, r: revision - 1 })}>previous</a> : null}
-        <a href={link('/event', { c, r: revision + 1 })}>next</a>
+        {revision < head ? <a href={link('/event', { c, r: revision + 1 })}>next</a> : null}
         <a href={conversationLink({ c, at: revision })}>context after it</a>
         <span>
           recorded <Time at={metadata.recordedAt} /> by <Name text={metadata.actor} most={60} />

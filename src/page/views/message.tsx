@@ -27,7 +27,7 @@ function linesWithin(
 /** The full text of a message, in slices if it is long. Each line links to its sources. */
 export function FullMessage({ step, at, from }: { step: Step; at: number; from: number }): Child {
   const message = step.context?.messages[at]
-  if (message === undefined) return <p class="empty">There is no such message in the context of this revision.</p>
+  if (message === undefined) return <p class="empty">There is no such message in the context at this event.</p>
   const { conversationId: c, revision } = step
   const lines = linesOf(message)
   const characters = lines.reduce((sum, line) => sum + line.length + 1, -1)

@@ -14,7 +14,7 @@ export interface Places {
 /** "turn 7"; the revision if the turn is not known. */
 export function turnText(turnOf: TurnOf, c: string, revision: number): string {
   const turn = turnOf(c, revision)
-  return turn === undefined ? `revision ${count(revision)}` : `turn ${count(turn)}`
+  return turn === undefined ? `event ${count(revision)}` : `turn ${count(turn)}`
 }
 
 /** "turn 7", or "turns 7 to 9"; undefined without the turns. */
@@ -37,7 +37,7 @@ export function MessagePlace({
   places: Places
 }): Child {
   const name = turnText(turnOf, c, Number(revision))
-  const title = `revision ${count(Number(revision))}`
+  const title = `event ${count(Number(revision))}`
   return linked ? (
     <a class="facts" href={conversationLink({ c, at: revision, m: messageId })} title={title}>
       {name}

@@ -30,11 +30,11 @@ const MAX_POINTS = 2_400
 const SPARK_POINTS = 60
 const MAX_TIPS = 600
 const MAX_MARKS = 400
-/** More cycles than this have no figure at their signs. */
-const MAX_LOSSES = 16
 const MAX_TICKS = 6
 /** The share of the width that the name of the axis needs on a narrow screen. */
 const NAMED_SHARE = 0.14
+/** Shares of the width between the centers of two texts: of two turns, and of two losses on a wide and a narrow screen. */
+const APART = { turns: 0.06, losses: 0.042, lossesNarrow: 0.15 } as const
 
 interface Point {
   readonly x: number
@@ -155,46 +155,34 @@ function turnTicks({ revisions, turns }: Course): readonly { readonly turn: numb
   )
 }
 
-/** Space between the lines of two names. */
-const NAME_HEIGHT = 13
-
-/** The names of the limits that are known at the end, below their lines. The names of close limits are one below the other. */
-function LimitNames({ course: { soft, hard }, scales }: { course: Course; scales: Scales }): Child {
-  const [hardAt, softAt] = [hard, soft].map((limit) => limit.at(-1) ?? null)
-  const hardY = hardAt === null || hardAt === undefined ? -NAME_HEIGHT : scales.y(hardAt)
+function Grid({ scales }: { scales: Scales }): Child {
   return (
     <>
-      {hardAt === null || hardAt === undefined ? null : <LimitName name="hard limit" tokens={hardAt} y={hardY} />}
-      {softAt === null || softAt === undefined ? null : (
-        <LimitName name="soft limit" tokens={softAt} y={Math.max(scales.y(softAt), hardY + NAME_HEIGHT)} />
-      )}
+      {tokenTicks(scales.most).map((tokens) => (
+        <line class="grid" x1="0" x2="100%" y1={TOP + scales.y(tokens)} y2={TOP + scales.y(tokens)} />
+      ))}
     </>
   )
 }
 
-function LimitName({ name, tokens, y }: { name: string; tokens: number; y: number }): Child {
-  return (
-    <text class="tick" x={`${String(100 - SIDE)}%`} y={TOP + y + NAME_HEIGHT} text-anchor="end">
-      {name} {count(tokens)}
-    </text>
-  )
-}
-
-function Axes({ course, scales }: { course: Course; scales: Scales }): Child {
-  // The name of the axis is at its beginning.
-  const ticks = turnTicks(course).filter(({ revision }) => scales.x(revision) > WIDTH * NAMED_SHARE)
+/** The numbers at both axes, over the lines. The name of the axis of turns is at its beginning. */
+function Numbers({ course, scales }: { course: Course; scales: Scales }): Child {
+  let from = WIDTH * NAMED_SHARE
+  const ticks = turnTicks(course).filter(({ revision }) => {
+    const x = scales.x(revision)
+    if (x <= from) return false
+    from = x + WIDTH * APART.turns
+    return true
+  })
   return (
     <>
-      {tokenTicks(scales.most).map((tokens) => (
-        <>
-          <line class="grid" x1="0" x2="100%" y1={TOP + scales.y(tokens)} y2={TOP + scales.y(tokens)} />
-          {tokens === 0 ? null : (
-            <text class="tick" x="0" y={TOP + scales.y(tokens) + 13}>
-              {count(tokens)}
-            </text>
-          )}
-        </>
-      ))}
+      {tokenTicks(scales.most)
+        .filter((tokens) => tokens > 0)
+        .map((tokens) => (
+          <text class="tick" x="0" y={TOP + scales.y(tokens) + 13}>
+            {count(tokens)}
+          </text>
+        ))}
       {ticks.map(({ turn, revision }) => (
         <text class="tick" x={percentOf(scales, revision)} y={HEIGHT - 6} text-anchor="middle">
           {count(turn)}
@@ -209,16 +197,55 @@ function Axes({ course, scales }: { course: Course; scales: Scales }): Child {
   )
 }
 
+/** At the edges of the chart, a text is inside of its place. */
+function anchorOf({ x }: Scales, revision: number): 'start' | 'middle' | 'end' {
+  const share = x(revision) / WIDTH
+  return share > 0.9 ? 'end' : share < 0.1 ? 'start' : 'middle'
+}
+
+/** Screens that have room for a text: all, or only wide ones. */
+type LossRoom = 'all' | 'wide'
+
+/** The marks with a number of lost items: the greatest numbers first, if their texts do not overlap. */
+function lossLabels(
+  marks: readonly Mark[],
+  lostIn: (mark: Mark) => number,
+  scales: Scales,
+): ReadonlyMap<Mark, LossRoom> {
+  const centerOf = (mark: Mark, apart: number): number => {
+    const anchor = anchorOf(scales, mark.revision)
+    return scales.x(mark.revision) / WIDTH + (anchor === 'end' ? -apart / 2 : anchor === 'start' ? apart / 2 : 0)
+  }
+  // The signs of other marks are in the same row.
+  const signs = marks.filter(({ kind }) => kind !== 'cycle')
+  const fitting = (from: readonly Mark[], apart: number): readonly Mark[] => {
+    const labelled: Mark[] = []
+    for (const mark of from) {
+      const center = centerOf(mark, apart)
+      if (signs.some((sign) => Math.abs(scales.x(sign.revision) / WIDTH - center) < apart / 2)) continue
+      if (labelled.every((other) => Math.abs(centerOf(other, apart) - center) >= apart)) labelled.push(mark)
+    }
+    return labelled
+  }
+  const worst = marks.filter((mark) => lostIn(mark) > 0).toSorted((a, b) => lostIn(b) - lostIn(a))
+  const wide = fitting(worst, APART.losses)
+  const narrow = new Set(fitting(wide, APART.lossesNarrow))
+  return new Map(wide.map((mark) => [mark, narrow.has(mark) ? 'all' : 'wide']))
+}
+
 function MarkSign({
   c,
   mark,
   scales,
   lost,
+  label,
 }: {
   c: string | undefined
   mark: Mark
   scales: Scales
   lost: number
+  /** The screens that have room for the number of lost items; undefined if none has. */
+  label: LossRoom | undefined
 }): Child {
   const { kind, revision, text } = mark
   const x = percentOf(scales, revision)
@@ -228,12 +255,12 @@ function MarkSign({
       <text class={`mark ${kind}`} x={x} y={kind === 'cycle' ? TOP - 6 : TOP - 18} text-anchor="middle">
         {MARKS[kind].sign}
       </text>
-      {lost === 0 ? null : (
+      {label === undefined ? null : (
         <text
-          class="loss"
+          class={label === 'wide' ? 'loss of-wide' : 'loss'}
           x={x}
           y={TOP - 20}
-          text-anchor={parseFloat(x) > 90 ? 'end' : parseFloat(x) < 10 ? 'start' : 'middle'}
+          text-anchor={anchorOf(scales, revision)}
         >
           {count(lost)} lost
         </text>
@@ -260,12 +287,21 @@ const tipsOf = ({ revisions, tokens, turns }: Course): string =>
 
 /** The names of the lines and marks that occur. */
 function Legend({ course: { soft, hard, marks } }: { course: Course }): Child {
+  const limits = [
+    ['soft', soft.at(-1) ?? null],
+    ['hard', hard.at(-1) ?? null],
+  ] as const
   const kinds = new Set(marks.map(({ kind }) => kind))
   return (
     <p class="legend">
       <span class="key tokens">tokens the model had</span>
-      {isKnown(soft) ? <span class="key soft">soft limit</span> : null}
-      {isKnown(hard) ? <span class="key hard">hard limit</span> : null}
+      {limits.map(([name, limit]) =>
+        limit === null ? null : (
+          <span class={`key ${name}`}>
+            {name} limit {count(limit)}
+          </span>
+        ),
+      )}
       {Object.entries(MARKS).map(([kind, { name, sign }]) =>
         [...kinds].some((each) => each === kind) ? (
           <span class={`key ${kind}`}>
@@ -281,29 +317,34 @@ function Legend({ course: { soft, hard, marks } }: { course: Course }): Child {
 export function Plot({
   course,
   c,
-  losses = new Map(),
+  losses,
   hits = [],
 }: {
   course: Course
   c?: string | undefined
-  losses?: Losses
+  /** Undefined if they are not known yet. */
+  losses?: Losses | undefined
   /** Revisions of search hits. */
   hits?: readonly number[]
 }): Child {
   const scales = scalesOf(course)
   const { marks } = course
-  const drawn = marks.length > MAX_MARKS ? marks.filter(({ kind }) => kind !== 'cycle').slice(0, MAX_MARKS) : marks
+  const drawn: readonly Mark[] =
+    marks.length > MAX_MARKS ? marks.filter(({ kind }) => kind !== 'cycle').slice(0, MAX_MARKS) : marks
+  const lostIn = ({ revision }: Mark): number => losses?.get(revision) ?? 0
+  const labels = lossLabels(drawn, lostIn, scales)
   return (
     <>
       <svg
         class="plot"
         role="group"
         data-last={scales.last}
+        data-partial={losses === undefined && c !== undefined ? '' : undefined}
         data-base={TOP + LINES}
         data-tips={c === undefined ? undefined : tipsOf(course)}
         aria-label={`Tokens of the context over ${many(course.turns.at(-1) ?? 0, 'turn')} and ${many(course.revisions.length, 'event')}, with ${many(marks.length, 'mark')}`}
       >
-        <Axes course={course} scales={scales} />
+        <Grid scales={scales} />
         <svg
           x="0"
           y={TOP}
@@ -314,7 +355,7 @@ export function Plot({
         >
           <CourseLines course={course} scales={scales} most={MAX_POINTS} />
         </svg>
-        <LimitNames course={course} scales={scales} />
+        <Numbers course={course} scales={scales} />
         {hits.map((revision) => (
           <line
             class="hit"
@@ -325,12 +366,7 @@ export function Plot({
           />
         ))}
         {drawn.map((mark) => (
-          <MarkSign
-            c={c}
-            mark={mark}
-            scales={scales}
-            lost={drawn.length > MAX_LOSSES ? 0 : (losses.get(mark.revision) ?? 0)}
-          />
+          <MarkSign c={c} mark={mark} scales={scales} lost={lostIn(mark)} label={labels.get(mark)} />
         ))}
       </svg>
       <Legend course={course} />

@@ -3,10 +3,18 @@ import type { Child } from 'hono/jsx'
 import { conversationLink, link } from '../links.js'
 import type { Words } from '../words.js'
 import type { ContextAsOf } from '../../library/ledger.js'
-import type { Step } from '../reading/step.js'
+import type { Change, Step } from '../reading/step.js'
 import { firstNew } from './chat.js'
 import { eventLabel } from './event-label.js'
-import { count, many, Name, percent, visible, Time } from './text.js'
+import { count, many, Name, percent, plain, visible, Time } from './text.js'
+
+/** "in this step", or "since turn 7"; the event if the turn is not known. */
+const sinceText = (revision: number, { since, sinceTurn }: Change): string =>
+  since === revision - 1
+    ? 'in this step'
+    : sinceTurn === undefined
+      ? `since event ${count(since)}`
+      : `since turn ${count(sinceTurn)}`
 
 /** Removed messages and removed lines of the view. */
 export function RemovedParts({ step }: { step: Step }): Child {
@@ -16,25 +24,12 @@ export function RemovedParts({ step }: { step: Step }): Child {
     .filter(({ kind }) => kind === 'removed')
     .flatMap(({ text }) => text.trimEnd().split('\n'))
   if (change.removed.length === 0 && removedLines.length === 0) return null
-  const [first] = change.removed
-  const last = change.removed.at(-1)
   return (
     <details class="removed-parts">
       <summary>
         {change.removed.length === 0 ? null : (
           <>
-            {many(change.removed.length, 'message')} removed since revision {count(change.since)}
-            {first === undefined ? null : (
-              <>
-                : <Name text={first.messageId} most={30} />
-                {last === undefined || last === first ? null : (
-                  <>
-                    {' to '}
-                    <Name text={last.messageId} most={30} />
-                  </>
-                )}
-              </>
-            )}
+            {many(change.removed.length, 'message')} removed {sinceText(step.revision, change)}
           </>
         )}
         {change.removed.length > 0 && removedLines.length > 0 ? '; ' : null}
@@ -68,14 +63,47 @@ export function RemovedParts({ step }: { step: Step }): Child {
   )
 }
 
-/** Notes about a context. */
+/** Notes about a context. The rail names its program and its open calls itself, without ids. */
 function Notes({ context, words }: { context: ContextAsOf; words: Words }): Child {
+  const { observed, openCalls = [], ...own } = context
   return (
     <>
-      {words.contextNotes(context).map((sentence) => (
+      {words.contextNotes(own).map((sentence) => (
         <p class="note warn">{visible(sentence)}</p>
       ))}
+      {openCalls.length === 0 ? null : (
+        <p class="note warn" title={plain(openCalls.map(({ callId }) => callId).join(', '))}>
+          {many(openCalls.length, 'tool call')} without a result:{' '}
+          {visible([...new Set(openCalls.map(({ name }) => name))].join(', '))}
+        </p>
+      )}
+      {observed === undefined ? null : (
+        <p class="muted">
+          As {visible(observed.program)}
+          {observed.programVersion === undefined ? null : ` ${plain(observed.programVersion)}`} built it, according to
+          its transcript
+        </p>
+      )}
     </>
+  )
+}
+
+/** The number of messages in full, and the author of the summary of the earlier ones. */
+function Contents({ c, context: { messages, viewAt, observed } }: { c: string; context: ContextAsOf }): Child {
+  const { summaries = [], program } = observed ?? {}
+  const inFull = messages.length - (viewAt === undefined ? 0 : 1) - summaries.length
+  return (
+    <p>
+      {many(inFull, 'message')} in full
+      {viewAt === undefined && summaries.length === 0 ? null : (
+        <>
+          {' and '}
+          <a href={link('/explain', { c })}>
+            a summary of the earlier ones{program === undefined ? null : ` by ${plain(program)}`}
+          </a>
+        </>
+      )}
+    </p>
   )
 }
 
@@ -121,7 +149,7 @@ function Changed({ step, q }: { step: Step; q: string | undefined }): Child {
         </a>
       )}{' '}
       <b class="minus">−{count(removed.length)}</b> {added.size + removed.length === 1 ? 'message' : 'messages'}{' '}
-      {since === revision - 1 ? 'in this step' : `since revision ${count(since)}`}
+      {sinceText(revision, change)}
     </p>
   )
 }
@@ -131,7 +159,12 @@ function Amount({ context, limit }: { context: ContextAsOf; limit: number | unde
     <>
       <p class="amount">{count(context.tokens)}</p>
       <p class="muted">
-        tokens{limit === undefined ? null : `, ${percent(context.tokens, limit)} of the limit of ${count(limit)}`}
+        tokens
+        {limit !== undefined
+          ? `, ${percent(context.tokens, limit)} of the limit of ${count(limit)}`
+          : context.observed === undefined
+            ? null
+            : `; its program’s limit is not recorded`}
       </p>
       {limit === undefined ? null : (
         <meter
@@ -155,15 +188,7 @@ export function Rail({ step, q, words }: { step: Step; q: string | undefined; wo
         <>
           <h2>What the model had at this turn</h2>
           <Amount context={context} limit={limit} />
-          <p>
-            {many(context.messages.length - (context.viewAt === undefined ? 0 : 1), 'message')} in full
-            {context.viewAt === undefined ? null : (
-              <>
-                {' and '}
-                <a href={link('/explain', { c })}>a summary of the earlier ones</a>
-              </>
-            )}
-          </p>
+          <Contents c={c} context={context} />
           <Changed step={step} q={q} />
           <Notes context={context} words={words} />
         </>

@@ -10,6 +10,17 @@ const MAX_LISTED = 500
 
 type Problem = Verification['problems'][number]
 
+/** The conversation of a stream, as a link; another stream has its own name. */
+function StreamName({ stream, conversationId: c }: Pick<Problem, 'stream' | 'conversationId'>): Child {
+  return c === undefined || stream !== `conversation-${c}` ? (
+    <Name text={stream} most={60} />
+  ) : (
+    <a href={conversationLink({ c })}>
+      <Name text={c} most={60} />
+    </a>
+  )
+}
+
 /** A table of problems or observations; empty if there are none. */
 function Problems({
   c,
@@ -26,15 +37,15 @@ function Problems({
   // If all problems are in the conversation's own stream, the stream column is omitted.
   const withStream = problems.some(({ stream }) => c === undefined || stream !== `conversation-${c}`)
   return (
-    <>
+    <div class="problems">
       <Table
         label={label}
-        columns={['Rule', ...(withStream ? ['Stream'] : []), figure('Revision'), 'Detail']}
+        columns={['Rule', ...(withStream ? ['Conversation'] : []), figure('Event'), 'Detail']}
         rows={problems
           .slice(0, MAX_LISTED)
           .map(({ rule, stream, revision: position, detail, conversationId }) => [
             <span class={tone}>{rule}</span>,
-            ...(withStream ? [<Name text={stream} most={60} />] : []),
+            ...(withStream ? [<StreamName stream={stream} conversationId={conversationId} />] : []),
             position < 0 || conversationId === undefined || stream !== `conversation-${conversationId}` ? (
               count(position)
             ) : (
@@ -44,7 +55,7 @@ function Problems({
           ])}
       />
       {problems.length > MAX_LISTED ? <p>and {many(problems.length - MAX_LISTED, 'more', 'more')}</p> : null}
-    </>
+    </div>
   )
 }
 
@@ -57,8 +68,9 @@ export function VerifyView({ c, verdict }: { c: string | undefined; verdict: Ver
       <section class="verdict">
         <h2>Not verified yet</h2>
         <p>
-          Verification reads {what} from the log and checks invariants, order, the hash chain, the provenance of every
-          summary, and the read models. It records nothing.
+          Verification reads {what} from the log. It checks that no event is missing, changed or out of order, that
+          every summary was made from the messages that it names, and that lists and search match the log. It records
+          nothing.
         </p>
         <p>
           <a class="button main" href={runLink}>
@@ -103,19 +115,20 @@ export function VerifyView({ c, verdict }: { c: string | undefined; verdict: Ver
         <dt>verified</dt>
         <dd>
           <Time at={at} />
-          {revision === undefined ? null : <>, up to revision {count(revision)}</>}
+          {revision === undefined ? null : <>, up to event {count(revision)}</>}
         </dd>
         <dt>read</dt>
         <dd>
-          {many(streams, 'stream')} ({many(conversations, 'conversation')}), {many(events, 'event')}
+          {many(events, 'event')} of {many(conversations, 'conversation')}
+          {streams > conversations ? ' with editions and prompts' : null}
         </dd>
         <dt>summaries</dt>
         <dd>
-          {count(summaries.recomputed)} verified by recomputing their request, {count(summaries.notRecomputed)} not
-          recomputed
+          {count(summaries.recomputed)} match the messages that they were made from
+          {summaries.notRecomputed === 0 ? null : `, ${count(summaries.notRecomputed)} could not be compared`}
         </dd>
-        <dt>read models</dt>
-        <dd>{ok ? 'match the events' : 'see below'}</dd>
+        <dt>lists and search</dt>
+        <dd>{ok ? 'match the log' : 'see below'}</dd>
       </dl>
       <Problems c={c} label="Problems" problems={problems} tone="bad" />
       {redactionOff.length === 0 ? null : (
