@@ -216,7 +216,7 @@ export async function gatherEvidence(
     leaves.push(await leafOfEvent(reader, stored))
   const covered = leaves.reduce((most, { leaf }) => Math.max(most, leaf + 1), 0)
   const checkpoint = await checkpointFor(log, reader, covered, size)
-  const { note, verifierKeys, timeStamp } = checkpoint
+  const { note, verifierKeys, timeStamp, createdAt } = checkpoint
   return E.right({
     format: EVIDENCE_FORMAT,
     version: EVIDENCE_VERSION,
@@ -229,5 +229,6 @@ export async function gatherEvidence(
     ...(await evidenceEvents(log, reader, leaves, checkpoint.size)),
     context: contextPart(context.right, statedBy),
     summaries,
+    unsigned: { signedAt: createdAt },
   })
 }

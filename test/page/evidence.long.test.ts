@@ -63,6 +63,35 @@ inBrowser('the evidence file in a real Chromium', () => {
     },
   )
 
+  it('compares the fingerprint that a reader pastes, and is green only if it is that of the key', async () => {
+    const { page, context } = await openWindow(browser, NOWHERE, { offline: true })
+    await open(page, file)
+    const own = await page.locator('.key').innerText()
+    const other = own.replace(/.$/u, (digit) => (digit === '0' ? '1' : '0'))
+    const pasted = async (text: string): Promise<readonly (string | null)[]> => {
+      await page.getByLabel(/^Paste the fingerprint/u).fill(text)
+      return [
+        await page.locator('output').innerText(),
+        await page.locator('.verdict').getAttribute('class'),
+        await page.locator('.verdict b').innerText(),
+      ]
+    }
+    const [none, same, wrong] = [await pasted(''), await pasted(own.toUpperCase()), await pasted(other)]
+    expect(none).toEqual(['', 'verdict open', expect.stringMatching(/^All \d+ checks passed$/u)])
+    expect(same).toEqual([expect.stringMatching(/^The same key/u), 'verdict ok', none[2]])
+    expect(wrong).toEqual([
+      expect.stringMatching(/^Another key/u),
+      'verdict failed',
+      'Do not rely on this file: another key signed it',
+    ])
+    expect(await pasted(own.slice(0, -3))).toEqual([
+      expect.stringMatching(/^This is no complete fingerprint/u),
+      'verdict open',
+      none[2],
+    ])
+    await context.close()
+  })
+
   it('shows hostile texts as texts', async () => {
     const { page, context, wrong } = await openWindow(browser, NOWHERE, { offline: true })
     expect(await open(page, await evidenceFile(await opened.ledger.admin.proofs.evidence('other')))).toMatch(

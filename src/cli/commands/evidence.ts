@@ -18,19 +18,29 @@ export const evidence: CliCommand = {
     ),
     html: text('The new file'),
     checkpoint: text('Number of events of the checkpoint [default: the first one that covers the moment]'),
+    operator: text('Your name or that of your organization, for the first lines of the file. No signature covers it'),
   },
-  examples: [['$0 evidence run-7 --at message:m-42 --html answer-42.html', 'what the model saw when it wrote m-42']],
+  examples: [
+    [
+      '$0 evidence run-7 --at message:m-42 --operator "Example Ltd" --html answer-42.html',
+      'what the model saw when it wrote m-42',
+    ],
+  ],
   async run(args) {
-    const [at, file] = [args.text('at'), args.text('html')]
+    const [at, file, operator] = [args.text('at'), args.text('html'), args.text('operator')?.trim()]
     if ((file === undefined || file.trim() === '') && !args.json)
       throw new LedgerError('Usage', 'name the new file with --html FILE, or print the evidence with --json')
     const size = args.atLeastOne('checkpoint')
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
       const conversationId = await conversationNamed(ledger, args.word('conversation'))
-      const made = await ledger.admin.proofs.evidence(conversationId, {
+      const gathered = await ledger.admin.proofs.evidence(conversationId, {
         ...(at === undefined ? {} : { at }),
         ...(size === undefined ? {} : { size }),
       })
+      const made =
+        operator === undefined || operator === ''
+          ? gathered
+          : { ...gathered, unsigned: { ...gathered.unsigned, operator } }
       if (file === undefined) {
         await line(toWire(made))
         return

@@ -70,4 +70,11 @@ export interface Evidence {
   }
   /** The summaries in the context, with their sources. */
   readonly summaries: readonly EvidenceSummary[]
+  /** What the writer of the file states. No signature covers it. */
+  readonly unsigned: {
+    /** When the checkpoint was signed, by the clock of the ledger. ISO 8601 in UTC. */
+    readonly signedAt: string
+    /** Name of the operator. */
+    readonly operator?: string
+  }
 }

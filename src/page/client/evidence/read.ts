@@ -39,6 +39,8 @@ export interface Claims {
     readonly statedBy: Place | undefined
   }
   readonly summaries: readonly SummaryClaim[]
+  /** No signature covers these. */
+  readonly unsigned: { readonly signedAt: string; readonly operator: string | undefined }
 }
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -103,6 +105,13 @@ function contextOf(value: unknown): Claims['context'] {
   }
 }
 
+function unsignedOf(value: unknown): Claims['unsigned'] {
+  const { signedAt, operator } = fieldsOf(value, 'unsigned')
+  const time = textOf(signedAt, 'signedAt')
+  if (Number.isNaN(Date.parse(time))) wrong('signedAt')
+  return { signedAt: time, operator: optionalText(operator, 'operator') }
+}
+
 /** The claims of the file. Throws if it is not evidence of this version. */
 export function readClaims(json: string): Claims {
   const fields = fieldsOf(JSON.parse(json), 'evidence')
@@ -118,5 +127,6 @@ export function readClaims(json: string): Claims {
     events: listOf(fields['events'], 'events').map(eventOf),
     context: contextOf(fields['context']),
     summaries: listOf(fields['summaries'], 'summaries').map(summaryOf),
+    unsigned: unsignedOf(fields['unsigned']),
   }
 }

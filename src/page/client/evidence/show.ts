@@ -1,19 +1,11 @@
 /** Shows verified evidence. Every text of the evidence is set as text, never as markup. */
+import { dateNotes, modelOf, signerOf, signingTimes } from './claims.js'
+import type { Comparison } from './compare-key.js'
+import { element, section, type Part } from './elements.js'
+import { fingerprintField } from './fingerprint-field.js'
 import { isFields, type Fields } from './read.js'
 import { messagesOf, type ReadEvent, type ReadPrompt, type ReadSummary, type Step, type Verified } from './verify.js'
-
-type Part = Node | string
-
-/** An element with a class and content. */
-function element(tag: string, name: string, ...parts: readonly Part[]): HTMLElement {
-  const made = document.createElement(tag)
-  if (name !== '') made.className = name
-  made.append(...parts)
-  return made
-}
-
-const many = (count: number, one: string, more = `${one}s`): string =>
-  `${count.toLocaleString('en')} ${count === 1 ? one : more}`
+import { many, timeOf } from './words.js'
 
 /** Longer texts are folded. */
 const SHOWN_CHARACTERS = 1_200
@@ -32,9 +24,6 @@ function textBlock(text: string): HTMLElement {
 
 const folded = (title: string, ...parts: readonly Part[]): HTMLElement =>
   element('details', 'card', element('summary', '', title), ...parts)
-
-const section = (title: string, intro: string, ...parts: readonly Part[]): HTMLElement =>
-  element('section', '', element('h2', '', title), ...(intro === '' ? [] : [element('p', 'muted', intro)]), ...parts)
 
 /** The text of a message: its content, and the tools that it calls. */
 function wordsOf(message: Fields): string {
@@ -80,7 +69,7 @@ const messageCard = (title: string, note: string, message: Fields, kind = ''): H
   )
 
 const recordedNote = ({ revision, recordedAt }: ReadEvent): string =>
-  `event ${revision}, recorded ${recordedAt.slice(0, 16).replace('T', ' ')} UTC`
+  `event ${revision}, recorded ${timeOf(recordedAt)}`
 
 function contextSection({ claims, messages, summaries, answer }: Verified): HTMLElement {
   const { messageIds, adapted } = claims.context
@@ -148,52 +137,115 @@ const stepLine = ({ name, state, sentence }: Step): HTMLElement =>
     element('div', '', element('b', '', `${name}: ${WORDS[state]}`), element('p', '', sentence)),
   )
 
-function verdictOf(steps: readonly Step[]): HTMLElement {
+/** The sentence about the one check that a person does. */
+function yourCheck(result: Comparison | undefined, isSigned: boolean): string {
+  if (result?.state === 'failed')
+    return 'The fingerprint that you pasted is not that of the key in this file. Ask the operator which one is right.'
+  if (result?.state === 'ok')
+    return isSigned
+      ? 'The key is the one whose fingerprint you pasted.'
+      : 'The file names the key whose fingerprint you pasted, but this browser could not verify its signature.'
+  return 'One more check is yours: compare the fingerprint of the key, below. Until then, you do not know who made this file. A forger can make a file that passes all other checks.'
+}
+
+interface Verdict {
+  readonly shown: HTMLElement
+  /** Shows the result of the comparison of fingerprints. */
+  readonly compared: (result: Comparison | undefined) => void
+}
+
+function verdictOf(steps: readonly Step[]): Verdict {
   const failed = steps.filter(({ state }) => state === 'failed').length
   const open = steps.filter(({ state }) => state === 'open')
   if (failed > 0)
-    return element(
-      'div',
-      'verdict failed',
-      element('b', '', `Do not rely on this file: ${many(failed, 'check')} failed`),
-      element('p', '', 'It was changed after it was written, or it was not written by the program that it names.'),
-    )
-  return element(
+    return {
+      shown: element(
+        'div',
+        'verdict failed',
+        element('b', '', `Do not rely on this file: ${many(failed, 'check')} failed`),
+        element('p', '', 'It was changed after it was written, or it was not written by the program that it names.'),
+      ),
+      compared: () => undefined,
+    }
+  const isSigned = steps.some(({ name, state }) => name === 'Signature' && state === 'ok')
+  const passed =
+    open.length > 0
+      ? `${String(steps.length - open.length)} of ${String(steps.length)} checks passed, none failed`
+      : `All ${String(steps.length)} checks passed`
+  const yours = element('p', '', yourCheck(undefined, isSigned))
+  const title = element('b', '', passed)
+  const shown = element(
     'div',
-    `verdict ${open.length > 0 ? 'open' : 'ok'}`,
-    element(
-      'b',
-      '',
-      open.length > 0
-        ? `${String(steps.length - open.length)} of ${String(steps.length)} checks passed, none failed`
-        : `All ${String(steps.length)} checks passed`,
-    ),
+    'verdict open',
+    title,
     ...open.map(({ name, sentence }) => element('p', '', `Not proven: ${name}. ${sentence}`)),
-    element('p', '', 'One more check is yours: compare the fingerprint of the key, below.'),
+    yours,
   )
+  return {
+    shown,
+    compared: (result) => {
+      // A forger's file passes all other checks too, so that it is green only after this one.
+      const isComplete = result?.state === 'ok' && isSigned && open.length === 0
+      shown.className = `verdict ${result?.state === 'failed' ? 'failed' : isComplete ? 'ok' : 'open'}`
+      title.textContent = result?.state === 'failed' ? 'Do not rely on this file: another key signed it' : passed
+      yours.textContent = yourCheck(result, isSigned)
+    },
+  }
 }
 
-function keySection({ fingerprints, claims }: Verified): HTMLElement {
-  const stamp =
-    claims.timeStamp === undefined
-      ? []
-      : [
-          element(
-            'p',
-            'muted',
-            'The file has a time stamp (RFC 3161) of the checkpoint. This page does not verify it; `openssl ts` does.',
-          ),
-        ]
-  return section(
+const keySection = ({ fingerprints }: Verified, onResult: (result: Comparison | undefined) => void): HTMLElement =>
+  section(
     'Your part: who signed?',
     '',
     element(
       'p',
       '',
-      'Anyone can make a key and sign. Compare this fingerprint with the one that the operator of the AI system gave you in another way, such as a contract or a public web page. If you have none to compare, this file proves only that its parts belong together.',
+      'Anyone can make a key, sign with it, and write any name into a file. So compare the fingerprint of the key with the one that the operator gave you in another way, such as a contract, a public web page or by telephone. A fingerprint from the same message as this file proves nothing. Without one to compare, you know only that the parts of this file belong together.',
     ),
+    element('p', 'muted', 'The fingerprint of the key in this file:'),
     ...fingerprints.map((fingerprint) => element('pre', 'text key', fingerprint)),
-    ...stamp,
+    ...(fingerprints.length === 0
+      ? [element('p', 'failed', 'None: the signature in this file is not valid.')]
+      : [fingerprintField(fingerprints, onResult)]),
+  )
+
+/** A statement of the file, with its name. */
+const claim = (name: string, ...parts: readonly Part[]): readonly HTMLElement[] => [
+  element('dt', '', name),
+  element('dd', '', ...parts),
+]
+
+/** What the file states: who, which model, when. */
+function claimsList(verified: Verified): HTMLElement {
+  const { claims, answer, events } = verified
+  const moment = events.find(
+    ({ revision, stream }) =>
+      revision === claims.context.revision && stream === `conversation-${claims.conversationId}`,
+  )
+  const { name, source } = modelOf(verified)
+  const { operator } = claims.unsigned
+  const notes = dateNotes(verified)
+  return element(
+    'dl',
+    'claims card',
+    ...claim('Conversation', element('b', '', claims.conversationId)),
+    ...claim(
+      answer === undefined ? 'Moment' : 'Answer',
+      answer === undefined
+        ? moment === undefined
+          ? 'unknown'
+          : `after ${recordedNote(moment)}`
+        : recordedNote(answer),
+    ),
+    ...claim('AI model', ...(name === undefined ? ['Not known: '] : [element('b', '', name), ', ']), `${source}.`),
+    ...claim(
+      'Operator',
+      ...(operator === undefined
+        ? ['Not named in this file. The operator is whoever holds the key below.']
+        : [element('b', '', operator), ', as the file says. Only the fingerprint of the key can confirm it.']),
+    ),
+    ...claim('Log signed', ...signingTimes(verified).map((time) => element('p', '', time))),
+    ...(notes.length === 0 ? [] : claim('About the dates', ...notes.map((note) => element('p', '', note)))),
   )
 }
 
@@ -206,7 +258,10 @@ const list = (title: string, intro: string, ...items: readonly string[]): HTMLEl
     element('ul', '', ...items.map((item) => element('li', '', item))),
   )
 
-function meaningSection({ note, answer, claims }: Verified): HTMLElement {
+function meaningSection(verified: Verified): HTMLElement {
+  const { note, answer, claims } = verified
+  const { name } = modelOf(verified)
+  const model = name === undefined ? 'the model' : `the model (${name}, by the log)`
   return section(
     'What this file proves',
     '',
@@ -215,24 +270,25 @@ function meaningSection({ note, answer, claims }: Verified): HTMLElement {
       'columns',
       list(
         'It proves',
-        'By the checks that passed, if the fingerprint is the right one:',
-        `The holder of the key signed a log of ${many(note.size, 'event')}. The events in this file are in it, and unchanged since then.`,
-        'Within the signed log, no event of this conversation was left out or added, up to the moment shown here.',
+        'To a person who compared the fingerprint, by the checks that passed:',
+        `${signerOf(verified)} signed a log of ${many(note.size, 'event')}. The events in this file are in that log, and unchanged since it was signed. The file gives ${timeOf(claims.unsigned.signedAt)} as the time of signing.`,
+        'This file has every event that the signed log has of this conversation, up to the moment shown here: none is left out, and none is added.',
         answer === undefined
           ? 'The messages below come from those events. Messages that the program adapted or made are marked.'
-          : 'The log names exactly the messages below as what the model saw before it answered.',
+          : `The log names exactly the messages below as what ${model} saw before it answered.`,
       ),
       list(
         'It does not prove',
         'A signature shows who vouches for a text, not that the text is true:',
         ...(answer === undefined ? ['That the model received exactly the messages below.'] : []),
-        'The log may be wrong or incomplete from the start. The program recorded what it was given, and signed it afterwards.',
+        'That the log was true and complete when it was signed. The program recorded what it was given, and signed it afterwards.',
+        'That the operator has shown you everything: there may be other conversations, other logs, and later events.',
         claims.timeStamp === undefined
-          ? 'Times are those of the operator’s clock. No outside party confirms them in this file.'
-          : 'Times are those of the operator’s clock. Only the time of the signature is confirmed, by a time stamp service.',
-        'A summary may be wrong. Compare it with its messages.',
-        'The model may have received more, for example from its provider or from another program.',
-        'Nobody verified who the people are: names and roles are as recorded.',
+          ? 'When it happened, and when it was signed. Times are those of the operator’s clock, and no outside party confirms them in this file.'
+          : 'When it happened. Times are those of the operator’s clock. A time stamp can confirm only that the log was signed before a certain time.',
+        'Which model answered, and that it received nothing more, for example from its provider. The log has the name that the program was given.',
+        'That a summary is correct. Compare it with its messages.',
+        'Who the people are: names and roles are as recorded.',
       ),
     ),
   )
@@ -260,26 +316,25 @@ function detailSection({ claims, events }: Verified): HTMLElement {
 
 /** The whole page. */
 export function showEvidence(verified: Verified, steps: readonly Step[]): Node[] {
-  const { claims, answer, summaries, prompts, events } = verified
-  const moment = events.find(
-    ({ revision, stream }) =>
-      revision === claims.context.revision && stream === `conversation-${claims.conversationId}`,
-  )
+  const { answer, summaries, prompts } = verified
+  const verdict = verdictOf(steps)
+  const model = modelOf(verified).name ?? 'an AI model'
   return [
     element(
       'p',
       'lead',
-      'Conversation ',
-      element('b', '', claims.conversationId),
-      moment === undefined ? '' : `, as it was after ${recordedNote(moment)}.`,
+      answer === undefined
+        ? `What ${model} would have received at one moment of a conversation.`
+        : `What ${model} received before it wrote one answer.`,
     ),
+    verdict.shown,
+    claimsList(verified),
     element(
       'p',
       '',
       'An AI model does not remember. Before each answer, a program sends it a list of messages: the context. The operator of this AI system keeps a log of the conversation and wrote this file from it. This page verifies the file on your computer, without a network. The page is a part of the file: to be independent of it, use another verifier (“Details for experts”).',
     ),
-    verdictOf(steps),
-    keySection(verified),
+    keySection(verified, verdict.compared),
     meaningSection(verified),
     section('The checks', '', element('ol', 'steps', ...steps.map(stepLine))),
     contextSection(verified),

@@ -16,6 +16,7 @@ import {
   type Place,
   type SummaryClaim,
 } from './read.js'
+import { many } from './words.js'
 
 /** The result of a step. `open`: nothing is wrong, and it is not proven. */
 export interface Step {
@@ -73,9 +74,6 @@ export interface Verified {
 
 const FIRST_HASH = '0'.repeat(64)
 const keyOf = ({ stream, revision }: Place): string => `${revision} ${stream}`
-const many = (count: number, one: string, more = `${one}s`): string =>
-  `${count.toLocaleString('en')} ${count === 1 ? one : more}`
-
 function check(condition: boolean, sentence: string): asserts condition {
   if (!condition) throw new Error(sentence)
 }
