@@ -89,7 +89,7 @@ function customOf(call: Readonly<Record<string, unknown>> & { readonly type: str
 }
 
 /** The messages that are in the context verbatim after a cycle, and those that a program added with its summary. */
-function remainingAfter(after: Conversation): ReportMessage[] {
+export function remainingAfter(after: Conversation): ReportMessage[] {
   const live = [...after.leading, ...after.retained, ...after.window]
   const compaction = after.observed?.compaction
   if (compaction === undefined) return live.map((message) => toReportMessage(message))
@@ -113,7 +113,7 @@ function remainingAfter(after: Conversation): ReportMessage[] {
   })
 }
 
-const summaryAfter = (after: Conversation): RemainingSummary =>
+export const summaryAfter = (after: Conversation): RemainingSummary =>
   after.observed?.compaction?.summary ?? { kind: 'text', text: after.view?.text ?? '' }
 
 /** Which cycles to report. */

@@ -89,7 +89,8 @@ function removedOf(removed: readonly ReportMessage[]): ForgottenReport['left'] {
   }
 }
 
-const judgedOf = (item: Item, judgement: Judgement): JudgedItem => ({
+/** An item with its judgement, as reports have it. */
+export const judgedOf = (item: Item, judgement: Judgement): JudgedItem => ({
   kind: item.kind,
   text: quote(item.text),
   ...judgement,

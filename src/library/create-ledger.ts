@@ -89,7 +89,7 @@ export function createLedger(parts: LedgerParts): Ledger {
   const contexts = createContexts(common)
   const tools = createTools({ ...common, find: searching.find, compact: compacting.calls.compact })
 
-  const { diff, log: readLog, explain, forgotten, follow, stats } = createHistory(common)
+  const { diff, log: readLog, explain, forgotten, recall, follow, stats } = createHistory(common)
   const { compact, undo, waitForCompaction } = compacting.calls
 
   return {
@@ -105,6 +105,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     diff,
     explain,
     forgotten,
+    recall,
     transcripts: {
       ...createTranscripts({ ...common, summarizerWindowTokens: summarizer.windowTokens }),
       ...createObserving({ ...common, summarizerWindowTokens: summarizer.windowTokens }),

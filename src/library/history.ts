@@ -10,6 +10,9 @@ import type { ExplainDependencies } from '../history/explain-batch.js'
 import { forgottenIn } from '../forgotten/compaction-reports.js'
 import { lostIn } from '../forgotten/count-lost.js'
 import { stats } from '../history/stats.js'
+import { entriesOf } from '../recall/entries.js'
+import { missingContext } from '../recall/missing-context.js'
+import { LEAST_NOTE_TOKENS, NOTE_TOKENS, noteOf } from '../recall/note.js'
 import { totalForgotten, type Counted } from '../forgotten/totals.js'
 import type { LostCount } from '../ports/lost-counts.js'
 import { revisionOf } from '../history/time-travel.js'
@@ -25,6 +28,7 @@ import type {
   ForgottenOptions,
   Ledger,
   LogOptions,
+  RecallOptions,
   StatsOptions,
   WaitOptions,
 } from './ledger.js'
@@ -48,6 +52,7 @@ const FOLLOW: Names<FollowOptions> = { after: true, untilHead: true, signal: tru
 const DIRECTIONS = ['forwards', 'backwards'] as const
 const EXPLAIN: Names<ExplainOptions> = { batchId: true, line: true, open: true }
 const FORGOTTEN: Names<ForgottenOptions> = { cycle: true, onCycle: true }
+const RECALL: Names<RecallOptions> = { tokens: true, rules: true }
 const STATS: Names<StatsOptions> = { prices: true, onConversation: true }
 
 export interface HistoryParts extends Pick<
@@ -99,6 +104,24 @@ const forgottenCall =
       if (cycle === undefined) await lostCounts.remember(id, last).catch(onProblem)
     }
     return { conversations, totals: totalForgotten(counted) }
+  }
+
+const recallCall =
+  ({ log, gate, lookup }: HistoryParts): Ledger['recall'] =>
+  async (conversationId, options) => {
+    gate.open()
+    const { tokens = NOTE_TOKENS, rules = [] } = optionsGiven('recall', options, RECALL)
+    if (!Number.isSafeInteger(tokens) || tokens < LEAST_NOTE_TOKENS)
+      throw bad('tokens', `must be a whole number of at least ${String(LEAST_NOTE_TOKENS)}`)
+    if (!Array.isArray(rules) || rules.some((rule) => typeof rule !== 'string' || rule.trim() === ''))
+      throw bad('rules', 'must be a list of texts')
+    await lookup.existing(conversationId)
+    const missing = await missingContext(log, conversationId)
+    const note = noteOf(entriesOf(missing, rules), tokens)
+    const unfit = rules.length - note.entries.filter(({ revision }) => revision === undefined).length
+    if (unfit > 0) throw bad('tokens', `leaves no room for ${String(unfit)} of ${String(rules.length)} rules`)
+    const { revision, compactions } = missing
+    return { conversationId, revision, compactions, ...note }
   }
 
 const diffCall = ({ log, clock, gate, freshness, lookup }: HistoryParts): Ledger['diff'] => {
@@ -202,8 +225,9 @@ const statsCall =
 
 export const createHistory = (
   parts: HistoryParts,
-): Pick<Ledger, 'diff' | 'log' | 'explain' | 'forgotten'> & Pick<Admin, 'follow' | 'stats'> => ({
+): Pick<Ledger, 'diff' | 'log' | 'explain' | 'forgotten' | 'recall'> & Pick<Admin, 'follow' | 'stats'> => ({
   forgotten: forgottenCall(parts),
+  recall: recallCall(parts),
   diff: diffCall(parts),
   log: logCall(parts),
   follow: followCall(parts),

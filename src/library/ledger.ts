@@ -5,6 +5,7 @@
  */
 import type { ForgottenTotals } from '../forgotten/totals.js'
 import type { ForgottenCycle } from '../forgotten/compaction-reports.js'
+import type { RecallNote } from '../recall/note.js'
 import type {
   ImportedTranscript,
   ImportTranscriptOptions,
@@ -102,6 +103,7 @@ export type { ForgottenCycle } from '../forgotten/compaction-reports.js'
 export type { ForgottenReport } from '../forgotten/forgotten.js'
 export type { JudgedItem } from '../forgotten/judged-item.js'
 export type { ForgottenTotal, ForgottenTotals } from '../forgotten/totals.js'
+export type { RecallEntry, RecallSection } from '../recall/entries.js'
 export type { SearchHit } from '../retrieval/search.js'
 export type { ConversationStats, Stats, TotalStats, UncountedConversation } from '../history/stats.js'
 export type { LineSource, Withdrawn } from '../history/trace-line.js'
@@ -353,6 +355,24 @@ export interface ForgottenOptions {
   readonly onCycle?: (cycle: ForgottenCycle) => void | Promise<void>
 }
 
+/** Options of a note for an agent. */
+export interface RecallOptions {
+  /** The most tokens of the note, estimated; 1,500 by default, at least 100. */
+  readonly tokens?: number
+  /** Rules that the note begins with, whatever the conversation says. They must fit into the limit. */
+  readonly rules?: readonly string[]
+}
+
+/** A note that restores an agent after a compaction. */
+export interface Recall extends RecallNote {
+  /** The conversation. */
+  readonly conversationId: string
+  /** The revision up to which it was read. */
+  readonly revision: number
+  /** Number of its compactions. */
+  readonly compactions: number
+}
+
 /** Totals of the loss report. */
 export interface Forgotten {
   /** Number of conversations that were compacted. */
@@ -543,6 +563,12 @@ export interface Ledger {
    * that repeat earlier ones. Computed by code, without a model. `onCycle` is called with each cycle.
    */
   forgotten(conversationId?: string, options?: ForgottenOptions): Promise<Forgotten>
+  /**
+   * Makes a short note of what the log has and the context of the model has not: rules, open work, decisions, files
+   * under change, commands and how they ended, errors. Original words with their revisions; computed by code, without a
+   * model. The text is empty if nothing is missing. Errors: `NoSuchConversation`, `BadInput` for rules that do not fit.
+   */
+  recall(conversationId: string, options?: RecallOptions): Promise<Recall>
   /**
    * Lists conversations, by default the most recently updated first.
    */

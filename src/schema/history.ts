@@ -5,6 +5,7 @@ import { metadataSchema } from '../domain/events/index.js'
 import { count, optional, parsedByLedger, record, tokens } from './answer.js'
 import { difference, explanation } from './answers/explanation.js'
 import * as results from './answers/forgotten.js'
+import { recall as note } from './answers/recall.js'
 import { conversationStats, totalStats, verification, verifyProgress } from './answers/stats.js'
 import { failure } from './failure.js'
 import { at, cursor, cycle, limit, next, ofConversation, revision, time, wait } from './fields.js'
@@ -159,6 +160,24 @@ export const forgotten = route({
   params: ofConversation,
   query: z.object({ cycle: cycle.optional() }),
   answer: results.forgotten,
+})
+
+/** A note for an agent whose context was compacted. */
+export const recall = route({
+  id: 'recall',
+  method: 'post',
+  path: '/v1/conversations/{conversation}/recall',
+  summary: 'Makes a note of what the log has and the context of the model has not',
+  roles: ['read'],
+  reach: 'conversation',
+  params: ofConversation,
+  body: z
+    .strictObject({
+      tokens: z.number().int().min(1).optional(),
+      rules: z.array(z.string().min(1)).optional(),
+    })
+    .meta({ id: 'RecallOptions' }),
+  answer: note,
 })
 
 /** Losses of all conversations. */

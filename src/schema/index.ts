@@ -35,6 +35,7 @@ export const routes = {
   explain: history.explain,
   forgotten: history.forgotten,
   forgottenAll: history.forgottenAll,
+  recall: history.recall,
   stats: history.stats,
   statsAll: history.statsAll,
   verify: history.verify,

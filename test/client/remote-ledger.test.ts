@@ -67,6 +67,7 @@ const READS: Readonly<Record<string, Call>> = {
   explain: (of) => of.explain(ID),
   'explain a line': (of) => of.explain(ID, { line: 'messages compressed', open: true }),
   forgotten: (of) => of.forgotten(ID),
+  recall: (of) => of.recall(ID),
   'forgotten in all': (of) => of.forgotten(),
   stats: (of) => of.admin.stats(ID, { prices: {} }),
   'stats of all': (of) => of.admin.stats(),

@@ -32,6 +32,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   explain: ['a'],
   'admin.stats': [],
   forgotten: [],
+  recall: ['a'],
   'transcripts.import': ['session.jsonl'],
   'transcripts.open': ['session.jsonl', { from: 'claude-code' }],
   'transcripts.observe': ['a', { program: 'somebody' }],

@@ -104,6 +104,7 @@ const READING: { readonly [Name in RouteName]?: RequestParts } = {
   settle: {},
   search: { body: { query: 'berth' } },
   explain: { body: {} },
+  recall: { body: {} },
   forgottenAll: {},
   statsAll: { body: {} },
   verify: {},

@@ -20,6 +20,7 @@ import { eraseTexts } from './erase.js'
 import { explain } from './explain.js'
 import { exportEvents } from './export.js'
 import { forgotten } from './forgotten.js'
+import { recall } from './recall.js'
 import { importFiles } from './import.js'
 import { list } from './list.js'
 import { log } from './log.js'
@@ -66,6 +67,7 @@ export const commands: readonly CliCommand[] = [
   search,
   explain,
   forgotten,
+  recall,
   stats,
   list,
   verify,

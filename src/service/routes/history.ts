@@ -116,6 +116,10 @@ export const historyHandlers = {
     return { body: await ledger.explain(conversation, withoutUndefined(body)) }
   },
 
+  async recall({ ledger }, { params: { conversation }, body }) {
+    return { body: await ledger.recall(conversation, withoutUndefined(body)) }
+  },
+
   async forgotten({ ledger }, { params: { conversation }, query: { cycle } }) {
     return { body: await forgottenWithCycles(ledger, conversation, cycle) }
   },

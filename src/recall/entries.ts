@@ -1,0 +1,246 @@
+/**
+ * What an agent needs back after a compaction: rules, open work, decisions, files under change, commands and how they
+ * ended, errors and names. Each entry is one line with the revision of the message that said it. Entries quote the log;
+ * no model is called.
+ */
+import { nameOf, worksOf, type Work } from '../forgotten/tool-calls.js'
+import { failuresIn, type Failure } from '../forgotten/failures.js'
+import { isSamePath } from '../forgotten/tool-calls.js'
+import { inOrderOfConsequence, NAMES } from '../forgotten/foremost.js'
+import { itemsOf } from '../forgotten/items.js'
+import { createJudge } from '../forgotten/judge.js'
+import type { JudgedItem } from '../forgotten/judged-item.js'
+import { judgedOf } from '../forgotten/forgotten.js'
+import { quote } from '../forgotten/quote.js'
+import type { ReportMessage } from '../forgotten/report-input.js'
+import type { MissingContext } from './missing-context.js'
+import { todoListOf } from './todo-list.js'
+
+/** The sections of a note, in its order. */
+export const RECALL_SECTIONS = ['rules', 'work', 'decisions', 'files', 'commands', 'errors', 'names'] as const
+/** A section of a note. */
+export type RecallSection = (typeof RECALL_SECTIONS)[number]
+
+/** One line of a note. */
+export interface RecallEntry {
+  /** Its section. */
+  readonly section: RecallSection
+  /** The text; quotations are in the original words. */
+  readonly text: string
+  /** Revision of the message that it is from. Undefined for a rule of the settings. */
+  readonly revision?: number
+}
+
+const MOST_RULE = 400
+const MOST_LINE = 240
+const MOST_OUTPUT = 100
+
+const entry = (section: RecallSection, text: string, { revision }: ReportMessage): RecallEntry => ({
+  section,
+  text,
+  revision,
+})
+
+const said = (text: string, most = MOST_LINE): string => `“${quote(text, most)}”`
+
+const isSaidBy =
+  (role: ReportMessage['role']) =>
+  (message: ReportMessage): boolean =>
+    message.role === role && message.byProgram !== true && message.text.trim() !== ''
+
+/** The last message of a role, unless a later one is in the context. */
+function lastMissing({ removed, remaining }: MissingContext, role: ReportMessage['role']): ReportMessage | undefined {
+  const last = removed.findLast(isSaidBy(role))
+  const present = remaining.findLast(isSaidBy(role))
+  return last === undefined || (present !== undefined && present.revision > last.revision) ? undefined : last
+}
+
+/** The open tasks of the agent's own list. */
+function openTasks(works: readonly Work[], { remaining }: MissingContext): RecallEntry[] {
+  const list = todoListOf(works)
+  if (list === undefined || remaining.includes(list.by)) return []
+  const { todos, by } = list
+  const done = todos.filter(({ status }) => status === 'done').length
+  const open = todos.filter(({ status }) => status !== 'done')
+  if (open.length === 0) return []
+  return [
+    ...(done === 0
+      ? []
+      : [entry('work', `plan: ${String(done)} of ${String(todos.length)} tasks done, open are:`, by)]),
+    ...open.map(({ text, status }) =>
+      entry('work', `${status === 'inProgress' ? 'in progress' : 'to do'}: ${quote(text, MOST_LINE)}`, by),
+    ),
+  ]
+}
+
+/** Where the agent was: the last request, its own last words, its open tasks, and calls without an answer. */
+function workEntries(missing: MissingContext, works: readonly Work[], items: readonly JudgedItem[]): RecallEntry[] {
+  const request = lastMissing(missing, 'user')
+  const first = missing.removed.find(isSaidBy('user'))
+  const words = lastMissing(missing, 'assistant')
+  return [
+    ...(request === undefined ? [] : [entry('work', `last request: ${said(request.text, MOST_RULE)}`, request)]),
+    ...openTasks(works, missing),
+    ...(words === undefined ? [] : [entry('work', `you said last: ${said(words.text, MOST_RULE)}`, words)]),
+    ...items
+      .filter(({ kind }) => kind === 'openCall' || kind === 'subAgent')
+      .map((item) => itemEntry('work', `started, without a result: ${item.text}`, item)),
+    ...(first === undefined || first === request
+      ? []
+      : [entry('work', `first request: ${said(first.text, MOST_RULE)}`, first)]),
+    ...items
+      .filter((item) => item.kind === 'request' && isMissing(item))
+      .filter(({ said: { messageId } }) => messageId !== request?.messageId && messageId !== first?.messageId)
+      .toSorted((a, b) => Number(b.said.revision) - Number(a.said.revision))
+      .map((item) => itemEntry('work', `asked: ${said(item.text)}`, item)),
+  ]
+}
+
+const itemEntry = (section: RecallSection, text: string, { said: { revision } }: JudgedItem): RecallEntry => ({
+  section,
+  text,
+  revision: Number(revision),
+})
+
+const isMissing = ({ verdict }: JudgedItem): boolean => verdict !== 'kept'
+
+const isWriting = ({ query, result }: Work): boolean =>
+  query.use === 'write' && query.files.length > 0 && result?.isError !== true
+
+/** The changed files, the last changed first. */
+function fileEntries(works: readonly Work[], missingIds: ReadonlySet<string>): RecallEntry[] {
+  const files: { path: string; changes: number; last: Work }[] = []
+  for (const work of works.filter(isWriting))
+    for (const path of work.query.files) {
+      const known = files.find((file) => isSamePath(file.path, path))
+      if (known === undefined) files.push({ path, changes: 1, last: work })
+      else {
+        known.changes += 1
+        known.last = work
+        if (path.length > known.path.length) known.path = path
+      }
+    }
+  return files
+    .filter(({ last }) => missingIds.has(last.by.messageId))
+    .toSorted((a, b) => b.last.position - a.last.position)
+    .map(({ path, changes, last }) =>
+      entry('files', `${path}: changed ${changes === 1 ? 'once' : `${String(changes)} times`}`, last.by),
+    )
+}
+
+/** What programs write before the words with which a user refused a call. */
+const REFUSED_BECAUSE = /\b(?:the user said|the user provided the following reason[^:\n]{0,80}):\s*(?<words>\S[^]*)/iu
+
+/** Commands whose outcome says how far the work is. */
+const CHECKS =
+  /(?<![\w-])(?:tests?|jest|vitest|pytest|tox|mocha|build|compile|make|lint|tsc|typecheck|check|clippy|verify|migrate|deploy|publish|release|install|commit|push|merge|rebase)(?![\w-])/iu
+
+/** The last line of an output that says something. */
+const lastLine = (text: string): string =>
+  quote(
+    text
+      .trimEnd()
+      .split('\n')
+      .findLast((line) => /\p{L}{3}|\d/u.test(line)) ?? '',
+    MOST_OUTPUT,
+  )
+
+/** The last run of each command that checks or publishes the work. */
+function commandEntries(
+  works: readonly Work[],
+  failures: ReadonlyMap<Work, Failure>,
+  missingIds: ReadonlySet<string>,
+): RecallEntry[] {
+  const last = new Map<string, Work>()
+  for (const work of works)
+    if (work.query.key.startsWith('command ') && CHECKS.test(work.query.subject)) last.set(work.query.key, work)
+  return [...last.values()]
+    .filter(
+      ({ by, result }) => missingIds.has(by.messageId) && result !== undefined && !REFUSED_BECAUSE.test(result.text),
+    )
+    .toSorted((a, b) => b.position - a.position)
+    .map((work) => {
+      const failure = failures.get(work)
+      const outcome =
+        failure === undefined ? lastLine(work.result?.text ?? '') : `failed: ${quote(failure.text, MOST_OUTPUT)}`
+      return entry('commands', `${work.query.subject} → ${outcome === '' ? 'no output' : outcome}`, work.by)
+    })
+}
+
+/** Errors, those without a solution first. */
+function errorEntries(items: readonly JudgedItem[]): RecallEntry[] {
+  const errors = items.filter((item) => item.kind === 'error' && isMissing(item))
+  const open = errors.filter(({ resolvedBy }) => resolvedBy === undefined)
+  const resolved = errors.filter(({ resolvedBy }) => resolvedBy !== undefined)
+  return [...open, ...resolved].map((item) =>
+    itemEntry(
+      'errors',
+      item.resolvedBy === undefined
+        ? quote(item.text, MOST_LINE)
+        : `${quote(item.text, MOST_LINE)} → worked later: ${quote(item.resolvedBy.text, MOST_OUTPUT)}`,
+      item,
+    ),
+  )
+}
+
+const ofKind = (
+  items: readonly JudgedItem[],
+  kind: JudgedItem['kind'],
+  section: RecallSection,
+  most: number,
+): RecallEntry[] =>
+  items
+    .filter((item) => item.kind === kind && isMissing(item))
+    .map((item) => itemEntry(section, said(item.text, most), item))
+
+/** Calls that the user refused, with the user's words. */
+function refusalEntries(works: readonly Work[]): RecallEntry[] {
+  return works.flatMap(({ call, query, result }) => {
+    const words = result === undefined ? undefined : REFUSED_BECAUSE.exec(result.text)?.groups?.['words']
+    return words === undefined || result === undefined
+      ? []
+      : [entry('rules', `refused ${call.name}(${query.subject}): ${said(words, MOST_RULE)}`, result)]
+  })
+}
+
+/** Everything that the context misses, by section, the most important of each first. */
+export function entriesOf(missing: MissingContext, rules: readonly string[]): RecallEntry[] {
+  const { removed, remaining, before, after, pinnedIds } = missing
+  const works = worksOf(before)
+  const missingIds = new Set(removed.map(({ messageId }) => messageId))
+  const removedWorks = works.filter(({ by }) => missingIds.has(by.messageId))
+  const found = itemsOf(removed, removedWorks, remaining)
+  const judge = createJudge(missing, found)
+  const texts = new Map(found.map((item) => [`${item.kind} ${quote(item.text)}`, item.text]))
+  const items = inOrderOfConsequence(
+    found.map((item) => judgedOf(item, judge(item))),
+    after,
+  ).map((item) => ({ ...item, text: texts.get(`${item.kind} ${item.text}`) ?? item.text }))
+  const failures = new Map(failuresIn(works).map((failure) => [failure.work, failure]))
+  const files = fileEntries(works, missingIds)
+  return [
+    ...rules.map((text): RecallEntry => ({ section: 'rules', text })),
+    ...removed
+      .filter(({ messageId }) => pinnedIds.has(messageId))
+      .map((message) => entry('rules', `pinned: ${said(message.text, MOST_RULE)}`, message)),
+    ...ofKind(items, 'constraint', 'rules', MOST_RULE),
+    ...refusalEntries(removedWorks).toReversed(),
+    ...workEntries(missing, works, items),
+    ...ofKind(items, 'decision', 'decisions', MOST_LINE),
+    ...files,
+    ...commandEntries(works, failures, missingIds),
+    ...errorEntries(items),
+    ...items
+      .filter(
+        (item) => NAMES.has(item.kind) && isMissing(item) && (item.isNeededAgain === true || item.saidBy === 'user'),
+      )
+      .filter(({ text }) => !files.some(({ text: line }) => line.includes(nameOf(text))))
+      .map((item) =>
+        itemEntry(
+          'names',
+          item.text === item.said.text ? item.text : `${item.text} (${quote(item.said.text, MOST_OUTPUT)})`,
+          item,
+        ),
+      ),
+  ]
+}

@@ -1,0 +1,68 @@
+/** Compares the log of a conversation with the context that its model has now: what is recorded and not there. */
+import { Fold } from '../domain/conversation/evolve.js'
+import { initialState, type Conversation } from '../domain/conversation/conversation.js'
+import { conversationStream } from '../domain/values/ids.js'
+import { remainingAfter, summaryAfter, toReportMessage } from '../forgotten/compaction-reports.js'
+import type { ReportInput, ReportMessage } from '../forgotten/report-input.js'
+import { findEstimator } from '../recording/estimators.js'
+import type { Log } from '../recording/load-conversation.js'
+import { decodeEvent, isOfType } from '../recording/read-event.js'
+
+/** The messages of a conversation by where they are now. */
+export interface MissingContext extends ReportInput {
+  /** The revision up to which the conversation was read. */
+  readonly revision: number
+  /** Number of its compactions. */
+  readonly compactions: number
+  /** Ids of the pinned messages. */
+  readonly pinnedIds: ReadonlySet<string>
+}
+
+/** The messages that are verbatim in the context now: those of the last compaction, and all later ones. */
+function inContext(state: Conversation): ReportMessage[] {
+  const remaining = remainingAfter(state)
+  const since = state.observed?.compaction?.revision
+  if (since === undefined) return remaining
+  const ids = new Set(remaining.map(({ messageId }) => messageId))
+  const later = state.window.filter(({ messageId, revision }) => revision > since && !ids.has(messageId))
+  return [...remaining, ...later.map((message) => toReportMessage(message))]
+}
+
+/** The messages that the log has and the context of the model has not, with what the context has instead. */
+export async function missingContext(log: Log, conversationId: string): Promise<MissingContext> {
+  const fold = new Fold(initialState(conversationId, findEstimator))
+  const messages = new Map<string, ReportMessage>()
+  let [revision, compactions, last] = [-1, 0, -1]
+  for await (const stored of log.store.readStream(conversationStream(conversationId))) {
+    const event = await decodeEvent(stored, log)
+    fold.take(event)
+    revision = event.revision
+    if (isOfType(event, 'MessageAppended')) {
+      const message = toReportMessage({ ...event.data, revision })
+      messages.set(message.messageId, message)
+    } else if (isOfType(event, 'MessagesWithdrawn'))
+      for (const { messageId } of event.data.messages) messages.delete(messageId)
+    else if (isOfType(event, 'MessagesPruned')) {
+      compactions += 1
+      last = event.revision
+    }
+  }
+  const { state } = fold
+  const remaining = inContext(state)
+  const ids = new Set(remaining.map(({ messageId }) => messageId))
+  const before = [...messages.values()]
+  return {
+    removed: before.filter(({ messageId }) => !ids.has(messageId)),
+    remaining,
+    summary: summaryAfter(state),
+    before,
+    after: remaining.filter((message) => message.revision > last),
+    revision,
+    compactions,
+    pinnedIds: new Set(
+      [...state.leading, ...state.retained, ...state.window].flatMap(({ messageId, pinned }) =>
+        pinned ? [messageId] : [],
+      ),
+    ),
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * The note that restores an agent after a compaction: the most important entries within a limit of tokens. Each section
+ * first gets its share; then the rest of the limit goes to the sections in their order.
+ */
+import { defaultEstimator } from '../domain/values/tokens.js'
+import { RECALL_SECTIONS, type RecallEntry, type RecallSection } from './entries.js'
+
+/** The default limit of a note, and the least. */
+export const NOTE_TOKENS = 1_500
+export const LEAST_NOTE_TOKENS = 100
+
+/** A note for an agent. */
+export interface RecallNote {
+  /** The text for the agent; empty if its context misses nothing. */
+  readonly text: string
+  /** Its length in tokens, estimated. */
+  readonly tokens: number
+  /** The entries in the text, in its order. */
+  readonly entries: readonly RecallEntry[]
+  /** The number of entries that the limit left out, by section. */
+  readonly omitted: Readonly<Partial<Record<RecallSection, number>>>
+}
+
+const SECTION_TITLES: Readonly<Record<RecallSection, string>> = {
+  rules: 'Rules of the user',
+  work: 'Where the work stands',
+  decisions: 'Decisions',
+  files: 'Files under change',
+  commands: 'Commands and how they ended',
+  errors: 'Errors not to repeat',
+  names: 'Names and numbers',
+}
+/** The part of the limit that a section may fill before the others have theirs. */
+const SHARES: Readonly<Record<RecallSection, number>> = {
+  rules: 0.32,
+  work: 0.24,
+  decisions: 0.1,
+  files: 0.1,
+  commands: 0.08,
+  errors: 0.1,
+  names: 0.06,
+}
+const HEAD =
+  'Recalled from the log of this conversation after its context was compacted: what the summary does not say. Quotations are original words; r12 is revision 12 of the log.'
+
+const lineOf = ({ text, revision }: RecallEntry): string =>
+  `- ${text}${revision === undefined ? '' : ` (r${String(revision)})`}`
+
+const tokensOf = (text: string): number => defaultEstimator.text(`${text}\n`)
+
+/** Chooses entries, the first of each section first. */
+class Choice {
+  readonly #chosen = new Set<RecallEntry>()
+  readonly #titled = new Set<RecallSection>()
+  #tokens = tokensOf(HEAD)
+
+  constructor(private readonly limit: number) {}
+
+  /** Takes entries of one section while they fit into `most` tokens and the limit. */
+  take(section: RecallSection, entries: readonly RecallEntry[], most: number): void {
+    let used = 0
+    for (const each of entries) {
+      if (this.#chosen.has(each)) continue
+      const title = this.#titled.has(section) ? 0 : tokensOf(`\n${SECTION_TITLES[section]}`)
+      const tokens = tokensOf(lineOf(each)) + title
+      // A long entry is skipped; a shorter one behind it may fit.
+      if (used + tokens > most || this.#tokens + tokens > this.limit) continue
+      this.#chosen.add(each)
+      this.#titled.add(section)
+      this.#tokens += tokens
+      used += tokens
+    }
+  }
+
+  has(each: RecallEntry): boolean {
+    return this.#chosen.has(each)
+  }
+}
+
+/**
+ * The note with the most important of some entries.
+ * @param limit the most tokens that the note may have, estimated
+ */
+export function noteOf(entries: readonly RecallEntry[], limit: number): RecallNote {
+  const bySection = new Map(
+    RECALL_SECTIONS.map((section) => [section, entries.filter((each) => each.section === section)] as const),
+  )
+  const choice = new Choice(limit)
+  for (const [section, of] of bySection) choice.take(section, of, limit * SHARES[section])
+  for (const [section, of] of bySection) choice.take(section, of, limit)
+  const chosen = entries.filter((each) => choice.has(each))
+  const parts = RECALL_SECTIONS.flatMap((section) => {
+    const lines = chosen.filter((each) => each.section === section).map(lineOf)
+    return lines.length === 0 ? [] : [`${SECTION_TITLES[section]}\n${lines.join('\n')}`]
+  })
+  const text = parts.length === 0 ? '' : `${[HEAD, ...parts].join('\n\n')}\n`
+  const omitted: Partial<Record<RecallSection, number>> = {}
+  for (const { section } of entries.filter((each) => !choice.has(each))) omitted[section] = (omitted[section] ?? 0) + 1
+  return {
+    text,
+    tokens: text === '' ? 0 : defaultEstimator.text(text),
+    entries: RECALL_SECTIONS.flatMap((section) => chosen.filter((each) => each.section === section)),
+    omitted,
+  }
+}

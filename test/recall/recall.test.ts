@@ -1,0 +1,155 @@
+/** The note that restores an agent after a compaction. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import { readFileSync } from 'node:fs'
+import { openLedger, type Ledger, type MessageInput } from '../../src/index.js'
+import { contentText } from '../../src/domain/values/message.js'
+import { histories } from '../support/arbitraries.js'
+
+const EXAMPLE = 'examples/claude-code-session.jsonl'
+const ID = 'claude-code/3f0c2a54-7d1e-4b0a-9a86-5d0f2c7e9b11'
+
+let ledger: Ledger
+let conversations = 0
+const newId = (): string => `run-${String((conversations += 1))}`
+
+beforeAll(async () => {
+  ledger = await openLedger({ store: 'memory', policy: { modelMaxTokens: 1_000 } })
+  await ledger.transcripts.import(EXAMPLE)
+})
+afterAll(async () => {
+  await ledger.close()
+})
+
+const call = (id: string, name: string, input: unknown, result: string): MessageInput[] => [
+  {
+    role: 'assistant',
+    content: '',
+    tool_calls: [{ id, type: 'function', function: { name, arguments: JSON.stringify(input) } }],
+  },
+  { role: 'tool', tool_call_id: id, content: result },
+]
+
+const filler = (number: number): MessageInput[] =>
+  Array.from({ length: number }, (_none, at) => ({
+    role: at % 2 === 0 ? 'user' : 'assistant',
+    content: `Number ${String(at)}: the weather was mild over the bay, and the ferry came in before the rain. `.repeat(
+      3,
+    ),
+  }))
+
+/** The note for messages that were compacted away, with newer messages behind them. */
+async function noteFor(messages: readonly MessageInput[]): Promise<string> {
+  const id = newId()
+  await ledger.append(id, [...messages, ...filler(30)])
+  await ledger.admin.waitForCompaction()
+  const { text, compactions } = await ledger.recall(id)
+  expect(compactions).toBeGreaterThan(0)
+  return text
+}
+
+describe('the example session', () => {
+  it('gets the rule back that its summary lost, with its revision', async () => {
+    expect((await ledger.recall(ID)).text).toContain(
+      '- “Never touch the production database: work on the copy at db-copy.harbour.example, port 5544.” (r2)',
+    )
+  })
+})
+
+describe('a note', () => {
+  it('is empty for a conversation that was not compacted', async () => {
+    const id = newId()
+    await ledger.append(id, { role: 'user', content: 'Never touch the production database.' })
+    expect(await ledger.recall(id)).toMatchObject({ text: '', tokens: 0, compactions: 0, entries: [] })
+  })
+
+  it('has the tasks that are open, the files, the commands and the words of a refusal', async () => {
+    const todos = [
+      { content: 'Read the exporter', status: 'completed' },
+      { content: 'Write a failing test', status: 'in_progress' },
+      { content: 'Round only at the end', status: 'pending' },
+    ]
+    const refusal = 'The tool use was rejected. The user said:\nnever push on Fridays'
+    const note = await noteFor([
+      { role: 'user', content: 'Repair the export of the invoices.' },
+      ...call('c1', 'TodoWrite', { todos }, 'ok'),
+      ...call('c2', 'Edit', { file_path: '/srv/app/export.ts', old_string: 'a', new_string: 'b' }, 'done'),
+      ...call('c3', 'Bash', { command: 'npm test' }, 'Exit code 1\nError: expected 26.25, got 26.26\n1 failed'),
+      ...call('c4', 'Bash', { command: 'git push origin main' }, refusal),
+    ])
+    expect(note).toContain('in progress: Write a failing test')
+    expect(note).toContain('to do: Round only at the end')
+    expect(note).not.toContain('to do: Read the exporter')
+    expect(note).toContain('/srv/app/export.ts: changed once')
+    expect(note).toContain('npm test → failed: Error: expected 26.25, got 26.26')
+    expect(note).toContain('refused Bash(git push origin main): “never push on Fridays”')
+    expect(note).not.toContain('git push origin main →')
+  })
+
+  it.each([
+    ['update_plan', { plan: [{ step: 'Round only at the end', status: 'pending' }] }],
+    ['todo_write', { todos: [{ description: 'Round only at the end', status: 'todo' }] }],
+    ['update_todo_list', { todos: '- [x] Read\n- [ ] Round only at the end' }],
+    ['TaskCreate', { subject: 'Round only at the end' }],
+  ])('reads the list of tasks of %s', async (name, input) => {
+    expect(await noteFor(call('c1', name, input, 'Task #1 created'))).toContain('to do: Round only at the end')
+  })
+
+  it('begins with the rules that it is given, and names those that do not fit', async () => {
+    const { entries } = await ledger.recall(ID, { rules: ['Answer in German.'] })
+    expect(entries[0]).toEqual({ section: 'rules', text: 'Answer in German.' })
+    await expect(ledger.recall(ID, { tokens: 100, rules: ['Answer in German. '.repeat(90)] })).rejects.toMatchObject({
+      kind: 'BadInput',
+      message: expect.stringContaining('leaves no room for 1 of 1 rules'),
+    })
+  })
+
+  it.each([Number.NaN, 0, 99, 1.5, -1])('of %p tokens is refused', async (tokens) => {
+    await expect(ledger.recall(ID, { tokens })).rejects.toMatchObject({ kind: 'BadInput' })
+  })
+})
+
+/** The texts of the recorded messages by revision. */
+async function recordedTexts(id: string): Promise<ReadonlyMap<number, string>> {
+  const texts = new Map<number, string>()
+  for await (const event of ledger.log(id))
+    if (event.type === 'MessageAppended') texts.set(event.revision, contentText(event.data.content))
+  return texts
+}
+
+describe('whatever the conversation and the limit', () => {
+  it('a note keeps its limit, quotes the messages of its revisions, and repeats none of the context', async () => {
+    let entries = 0
+    const lived = fc.tuple(histories(12), fc.integer({ min: 100, max: 2_000 }))
+    await fc.assert(
+      fc.asyncProperty(lived, async ([messages, limit]) => {
+        const id = newId()
+        await ledger.append(id, [...messages.map(({ pinned: _pinned, ...message }) => message), ...filler(30)])
+        await ledger.admin.waitForCompaction()
+        const said = await recordedTexts(id)
+        const live = new Set((await ledger.messages(id)).messages.map(({ revision }) => revision))
+        const note = await ledger.recall(id, { tokens: limit })
+        expect(note.tokens).toBeLessThanOrEqual(limit)
+        entries += note.entries.length
+        for (const { revision = -1, text } of note.entries) {
+          expect([said.has(revision), live.has(revision)]).toEqual([true, false])
+          expect(note.text).toContain(`- ${text} (r${String(revision)})`)
+          const quoted = /“([\w ,.]+)”$/u.exec(text)?.[1] ?? ''
+          expect((said.get(revision) ?? '').replaceAll(/\s+/gu, ' ')).toContain(quoted)
+        }
+      }),
+      { numRuns: 15 },
+    )
+    expect(entries).toBeGreaterThan(15)
+  })
+})
+
+describe('the guide', () => {
+  it('shows the lines that the command prints', async () => {
+    const example = /```text\n([\s\S]*?)```/u.exec(readFileSync('docs/guides/recall.md', 'utf8'))?.[1] ?? ''
+    const lines = example.split('\n').filter((line) => line.trim() !== '' && line.trim() !== '…')
+    expect(lines.length).toBeGreaterThan(5)
+    const { text } = await ledger.recall(ID)
+    for (const line of lines) expect(text.split('\n')).toContain(line)
+  })
+})
