@@ -3,6 +3,7 @@
  * messages in a file in the ledger's own format, imported as by `context-ledger import`. Each measurement runs in a
  * separate process. Memory is the maximum of ten measurements after a garbage collection.
  */
+import { plainContentId } from '../src/importers/content-id.js'
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -45,7 +46,7 @@ interface Measured {
 async function itemsOf(path: string): Promise<AsyncIterable<TranscriptItem>> {
   const found = await recognizeTranscript(path)
   if (found === undefined) throw new Error(`${path} is of no program`)
-  return readTranscript(path, found.importer, found.layout)
+  return readTranscript(path, found.importer, found.layout, plainContentId)
 }
 
 /** Measures the memory in use ten times, evenly over that many items; never if `items` is 0. */

@@ -9,6 +9,7 @@ import { isRecord } from '../lib/is-record.js'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { countIn, textIn, timeIn } from './bodies.js'
+import type { ContentId } from './content-id.js'
 import { createTaskReader, itemsOf, type RetainedContext } from './task.js'
 import { existingPaths, extensionHomes, isOfRoo, taskFileAt, taskFileOf, taskSiblings } from './task-files.js'
 import { emptyNotes } from './task-notes.js'
@@ -58,11 +59,16 @@ interface Companions {
   retained?: RetainedContext | undefined
 }
 
-function retainedIn(value: unknown): RetainedContext | undefined {
+function retainedIn(value: unknown, contentId: ContentId): RetainedContext | undefined {
   const state = stateSchema.safeParse(value).data
   if (state === undefined) return undefined
   const { source_message_count: count, source_prefix_hash: hash, messages, updated_at: at } = state
-  return { count, messages, at: timeIn(at), sourceId: `compaction-${hash ?? String(count)}` }
+  return {
+    count,
+    messages,
+    at: timeIn(at),
+    sourceId: `compaction-${hash === undefined ? String(count) : contentId(hash)}`,
+  }
 }
 
 function parentOf(
@@ -79,14 +85,14 @@ function parentOf(
   return caller === undefined || caller === session.sessionId ? undefined : { sourceId: caller, how: 'sub-agent' }
 }
 
-function createSessionReader(path: string): TranscriptReader {
+function createSessionReader(path: string, contentId: ContentId): TranscriptReader {
   const companions: Companions = {}
 
   function* take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
     const file = sessionFileOf(value)
     if (file !== 'messages') {
       if (file === 'session.json') companions.manifest = manifestSchema.safeParse(value).data
-      if (file === 'compaction.json') companions.retained = retainedIn(value)
+      if (file === 'compaction.json') companions.retained = retainedIn(value, contentId)
       if (where.file === path) yield { kind: 'left-out', what: file ?? 'file', where }
       return
     }
@@ -103,15 +109,15 @@ function createSessionReader(path: string): TranscriptReader {
       startedAt: timeIn(manifest?.started_at) ?? timeIn(isRecord(first) ? countIn(first['ts']) : undefined),
       where,
     }
-    yield* itemsOf({ messages: session.messages, path: 'messages', where, notes: emptyNotes(), retained })
+    yield* itemsOf({ messages: session.messages, path: 'messages', where, notes: emptyNotes(), retained, contentId })
   }
 
   return { take, end: () => [] }
 }
 
 /** Combines the readers of both formats. Each record shows its format. */
-function createReader(path: string): TranscriptReader {
-  const readers = { task: createTaskReader(path), session: createSessionReader(path) }
+function createReader(path: string, contentId: ContentId): TranscriptReader {
+  const readers = { task: createTaskReader(path, contentId), session: createSessionReader(path, contentId) }
   return {
     take: (record) =>
       sessionFileOf(record.value) === undefined || taskFileOf(record.value, record.where.file) !== undefined
@@ -142,5 +148,6 @@ export const cline: Importer = {
   ],
   recognize: (head) => (isSession(head) || (taskFileAt(head) !== undefined && !isOfRoo(head)) ? 'json' : undefined),
   siblings: async (path) => (path.endsWith(MESSAGES_END) ? await sessionSiblings(path) : await taskSiblings(path)),
+  makesContentIds: true,
   read: createReader,
 }

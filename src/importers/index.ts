@@ -4,6 +4,7 @@ import { aider } from './aider.js'
 import { chatgpt } from './chatgpt.js'
 import { claudeCode } from './claude-code.js'
 import { cline } from './cline.js'
+import type { ContentId } from './content-id.js'
 import { codex } from './codex.js'
 import { gemini } from './gemini.js'
 import { miniSweAgent } from './mini-swe-agent.js'
@@ -55,8 +56,9 @@ export async function* readTranscript(
   path: string,
   importer: Importer,
   layout: Layout,
+  contentId: ContentId,
 ): AsyncGenerator<TranscriptItem> {
-  const reader = importer.read(path)
+  const reader = importer.read(path, contentId)
   const files = (await importer.siblings?.(path)) ?? [path]
   for (const file of files) yield* itemsFrom(reader, importer.records?.(file, layout) ?? recordsOf(file, layout))
   yield* toRecordable(reader.end())

@@ -6,9 +6,10 @@
  */
 import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
-import { hashOf } from '../domain/values/hash.js'
+import { canonicalJson } from '../domain/values/hash.js'
 import type { MessageBody, ToolCall } from '../domain/values/message.js'
 import { contentOf, countIn, exitCodeIn, inside, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
+import type { ContentId } from './content-id.js'
 import { argumentsOf, toContentPart, textPart } from './content-part.js'
 import { callsOf, partsOf } from './swe-agent.js'
 import type { Head, Importer, Layout, TranscriptItem, TranscriptReader, TranscriptRecord, Usage } from './transcript.js'
@@ -126,7 +127,11 @@ function isByProgram(message: Fields, body: MessageBody, hasTask: boolean): bool
 
 const titleOf = (file: string): string => (file.split(/[\\/]/u).at(-1) ?? file).replace(/(?:\.traj)?\.json$/u, '')
 
-function* readTrajectory({ messages, info }: Trajectory, where: TranscriptRecord['where']): Generator<TranscriptItem> {
+function* readTrajectory(
+  { messages, info }: Trajectory,
+  where: TranscriptRecord['where'],
+  contentId: ContentId,
+): Generator<TranscriptItem> {
   const bodies = messages.map((message, at) =>
     isRecord(message) ? bodyOf(message, `messages[${String(at)}]`) : undefined,
   )
@@ -135,7 +140,7 @@ function* readTrajectory({ messages, info }: Trajectory, where: TranscriptRecord
   const times = messages.flatMap((message) => timeOf(inside(message, 'extra', 'timestamp')) ?? [])
   yield {
     kind: 'conversation',
-    sourceId: hashOf([opening, times[0] ?? null]).slice(0, 16),
+    sourceId: contentId(canonicalJson([opening, times[0] ?? null])),
     programVersion: textIn(info?.['mini_version']),
     title: titleOf(where.file),
     cwd: textIn(inside(info, 'config', 'environment', 'cwd')),
@@ -181,9 +186,9 @@ function* readTrajectory({ messages, info }: Trajectory, where: TranscriptRecord
   }
 }
 
-function* take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
+function* take({ value, where }: TranscriptRecord, contentId: ContentId): Generator<TranscriptItem> {
   const { success, data } = trajectorySchema.safeParse(value)
-  if (success) yield* readTrajectory(data, where)
+  if (success) yield* readTrajectory(data, where, contentId)
   else yield { kind: 'left-out', what: typeof value, where }
 }
 
@@ -196,7 +201,10 @@ function recognize({ records, text }: Head): Layout | undefined {
   return records.length === 0 && MESSAGES.test(text) ? 'json' : undefined
 }
 
-const read = (): TranscriptReader => ({ take, end: () => [] })
+const read = (_path: string, contentId: ContentId): TranscriptReader => ({
+  take: (record) => take(record, contentId),
+  end: () => [],
+})
 
 /** The importer of mini-swe-agent. */
 export const miniSweAgent: Importer = {
@@ -205,5 +213,6 @@ export const miniSweAgent: Importer = {
   // The user chooses the file.
   homes: () => [],
   recognize,
+  makesContentIds: true,
   read,
 }

@@ -5,9 +5,10 @@
  * A condensation names the events to forget, and the index of the summary in the remaining events.
  */
 import { isRecord } from '../lib/is-record.js'
-import { hashOf } from '../domain/values/hash.js'
+import { canonicalJson } from '../domain/values/hash.js'
 import type { MessageBody } from '../domain/values/message.js'
 import { refusalOf, textIn, timeIn, type Fields } from './bodies.js'
+import type { ContentId } from './content-id.js'
 import { createRecentItems } from './recent-items.js'
 import { createBranch, type Node, type Step } from './openhands-branch.js'
 import { condensationOf, eventSchema, messageOfV1, type Condensation, type OpenHandsEvent } from './openhands-events.js'
@@ -119,7 +120,9 @@ class OpenHandsReader implements TranscriptReader {
   private lastRead: string | undefined
   private isFirstVersion = false
   private trigger: CompactionItem['trigger'] = 'auto'
-  private lastWhere: SourceLocation | undefined;
+  private lastWhere: SourceLocation | undefined
+
+  constructor(private readonly contentId: ContentId) {}
 
   *take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
     if (!Array.isArray(value)) yield* this.takeOne(value, where)
@@ -212,7 +215,7 @@ class OpenHandsReader implements TranscriptReader {
     if (this.lastRead === undefined) {
       this.isFirstVersion = incoming.isFirstVersion
       const derivedId = this.isFirstVersion
-        ? hashOf([id, incoming.at ?? '', message?.body.content ?? '']).slice(0, 16)
+        ? this.contentId(canonicalJson([id, incoming.at ?? '', message?.body.content ?? '']))
         : id
       yield* this.begin(baseId(this.base) ?? folderId(where.file) ?? derivedId, incoming.at, where)
     }
@@ -307,4 +310,4 @@ class OpenHandsReader implements TranscriptReader {
   }
 }
 
-export const openhandsReader = (): TranscriptReader => new OpenHandsReader()
+export const openhandsReader = (_path: string, contentId: ContentId): TranscriptReader => new OpenHandsReader(contentId)

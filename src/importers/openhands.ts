@@ -73,5 +73,6 @@ export const openhands: Importer = {
   },
   recognize,
   siblings,
+  makesContentIds: true,
   read: openhandsReader,
 }

@@ -20,6 +20,7 @@ import { decodeEvent, isOfType } from '../recording/read-event.js'
 import { redactorFor, settingsAfter } from '../recording/redaction.js'
 import type { Log } from '../recording/load-conversation.js'
 import type { Redactor } from '../secrets/redact.js'
+import { observedConversationId } from './observed-id.js'
 import { wasRounded } from './rounded.js'
 import type {
   CompactionItem,
@@ -105,12 +106,6 @@ export type TranscriptFailure = CommandFailure | TranscriptsContradict
 /** Limits of one append: messages, and their characters. */
 const MAX_MESSAGES_PER_APPEND = 256
 const MAX_CHARACTERS_PER_APPEND = 2_000_000
-
-/** The ledger's conversation id for a conversation of a program. */
-export const observedConversationId = (program: string, sourceId: string): string => {
-  const id = `${program}/${sourceId}`
-  return E.isRight(checkId('conversationId', id)) ? id : `${program}/${hashOf(sourceId).slice(0, 32)}`
-}
 
 const toSourcePlace = ({ file, line, path }: SourceLocation): SourcePlace => ({
   file,

@@ -15,5 +15,6 @@ export const roo: Importer = {
     extensionHomes('rooveterinaryinc.roo-cline', environment, home).map((folder) => join(folder, 'tasks')),
   recognize: (head) => (taskFileAt(head) !== undefined && isOfRoo(head) ? 'json' : undefined),
   siblings: taskSiblings,
+  makesContentIds: true,
   read: createTaskReader,
 }

@@ -4,9 +4,10 @@
  */
 import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
-import { hashOf } from '../domain/values/hash.js'
+import { canonicalJson } from '../domain/values/hash.js'
 import { contentText, type ContentPart, type MessageBody, type ToolCall } from '../domain/values/message.js'
 import { contentOf, refusalOf, textIn, type Fields } from './bodies.js'
+import type { ContentId } from './content-id.js'
 import { argumentsOf, toContentPart, textPart } from './content-part.js'
 import type {
   Head,
@@ -93,6 +94,7 @@ interface Run {
   readonly where: SourceLocation
   /** Prefix of the paths of its entries, such as `attempts[1].`. */
   readonly prefix: string
+  readonly contentId: ContentId
 }
 
 const pathIn = ({ prefix }: Run, list_: 'history' | 'trajectory', at: number): string =>
@@ -113,11 +115,15 @@ function readHistory(history: readonly unknown[], run: Run): readonly (HistoryEn
 }
 
 /** The id of a run, from its messages up to the first answer, which no other run of the same task shares. */
-function idOf(history: readonly (HistoryEntry | undefined)[], steps: readonly AgentStep[]): string {
+function idOf(
+  history: readonly (HistoryEntry | undefined)[],
+  steps: readonly AgentStep[],
+  contentId: ContentId,
+): string {
   const at = history.findIndex((item) => item?.entry.role === 'assistant' && item.entry.is_demo !== true)
   const opening = at === -1 ? history : history.slice(0, at + 1)
   const response = at === -1 ? steps[0]?.response : undefined
-  return hashOf([opening.map((item) => item?.body), response]).slice(0, 16)
+  return contentId(canonicalJson([opening.map((item) => item?.body), response]))
 }
 
 /** The replacement of an old result. */
@@ -191,7 +197,7 @@ function* readRun(trajectory: Trajectory, run: Run): Generator<TranscriptItem> {
     return success ? data : {}
   })
   const entries = readHistory(trajectory.history ?? [], run)
-  const id = idOf(entries, steps)
+  const id = idOf(entries, steps, run.contentId)
   const main = entries.find((item) => item !== undefined)?.entry.agent
   const model = modelIn(configOf(trajectory.replay_config))
   const version = textIn(trajectory.info?.['swe_agent_version'])
@@ -285,7 +291,7 @@ function* stepsAfter(
 
 const taskOf = (file: string): string => (file.split(/[\\/]/u).at(-1) ?? file).replace(/\.traj$/u, '')
 
-function* take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
+function* take({ value, where }: TranscriptRecord, contentId: ContentId): Generator<TranscriptItem> {
   const { success, data } = trajectorySchema.safeParse(value)
   if (!success) {
     yield { kind: 'left-out', what: typeof value, where }
@@ -293,14 +299,14 @@ function* take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
   }
   // If there are several attempts, the top level repeats the chosen one.
   if (data.attempts === undefined || data.attempts.length === 0) {
-    yield* readRun(data, { where, prefix: '' })
+    yield* readRun(data, { where, prefix: '', contentId })
     return
   }
   for (const [at, raw] of data.attempts.entries()) {
     const attempt = trajectorySchema.safeParse(raw)
     const prefix = `attempts[${String(at)}].`
     const location = { ...where, path: prefix.slice(0, -1) }
-    if (attempt.success) yield* readRun(attempt.data, { where: location, prefix })
+    if (attempt.success) yield* readRun(attempt.data, { where: location, prefix, contentId })
     else yield { kind: 'left-out', what: 'attempt', where: location }
   }
 }
@@ -324,7 +330,10 @@ function recognize({ path, records, text: head }: Head): Layout | undefined {
   return records.length === 0 && path.endsWith('.traj') && TRAJECTORY.test(head) ? 'json' : undefined
 }
 
-const read = (): TranscriptReader => ({ take, end: () => [] })
+const read = (_path: string, contentId: ContentId): TranscriptReader => ({
+  take: (record) => take(record, contentId),
+  end: () => [],
+})
 
 /** The importer of SWE-agent. */
 export const sweAgent: Importer = {
@@ -336,5 +345,6 @@ export const sweAgent: Importer = {
     return folder === undefined ? [] : [folder]
   },
   recognize,
+  makesContentIds: true,
   read,
 }

@@ -4,10 +4,10 @@
  * calls and additional text.
  */
 import { isRecord } from '../lib/is-record.js'
-import { sha256 } from '../domain/values/hash.js'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
 import { isTooDeep } from '../lib/nesting.js'
 import { contentOf, jsonText, roundedText, textIn, type Fields } from './bodies.js'
+import type { ContentId } from './content-id.js'
 import { argumentsOf, toContentPart, textPart } from './content-part.js'
 
 /** One message of a record. */
@@ -155,10 +155,10 @@ export function messagesIn(
  * Derives ids from the content of records without one. The id does not depend on the record's index, since these
  * programs insert summaries between records. Equal records are numbered.
  */
-export function createContentIds(): (record: unknown) => string {
+export function createContentIds(contentId: ContentId): (record: unknown) => string {
   const counts = new Map<string, number>()
   return (record) => {
-    const id = sha256(textOf(record, roundedText)).slice(0, 16)
+    const id = contentId(textOf(record, roundedText))
     const count = (counts.get(id) ?? 0) + 1
     counts.set(id, count)
     return count === 1 ? id : `${id}-${String(count)}`

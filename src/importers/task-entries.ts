@@ -3,6 +3,7 @@ import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import { contentText } from '../domain/values/message.js'
 import { textIn, type Fields } from './bodies.js'
+import type { ContentId } from './content-id.js'
 import { createContentIds, messagesIn, type RecordMessage } from './task-blocks.js'
 
 const text = z.string().optional().catch(undefined)
@@ -59,8 +60,8 @@ function reasoningIn(message: Fields, sourceId: string): readonly RecordMessage[
 }
 
 /** The records of a list, at the same indexes; undefined for values that are not records. */
-export function entriesOf(messages: readonly unknown[]): readonly (Entry | undefined)[] {
-  const contentId = createContentIds()
+export function entriesOf(messages: readonly unknown[], contentId: ContentId): readonly (Entry | undefined)[] {
+  const nextId = createContentIds(contentId)
   const usedIds = new Set<string>()
   return messages.map((message) => {
     if (!isRecord(message)) return undefined
@@ -68,7 +69,7 @@ export function entriesOf(messages: readonly unknown[]): readonly (Entry | undef
     if (!parsed.success) return undefined
     const record = parsed.data
     const programId = record.role === undefined ? undefined : textIn(record.id)
-    const derived = contentId([record.role ?? record.type, record['content'] ?? record['encrypted_content'], record.ts])
+    const derived = nextId([record.role ?? record.type, record['content'] ?? record['encrypted_content'], record.ts])
     const sourceId = programId === undefined || usedIds.has(programId) ? derived : programId
     usedIds.add(sourceId)
     const isSummary = record.isSummary === true || isGenerated(record)

@@ -5,6 +5,7 @@
 import { isRecord } from '../lib/is-record.js'
 import { basename, dirname } from 'node:path'
 import { countIn, jsonText, refusalOf, textIn, timeIn } from './bodies.js'
+import type { ContentId } from './content-id.js'
 import type { RecordMessage } from './task-blocks.js'
 import { entriesOf, messagesOf, summaryTextOf, type Entry, type TaskRecord } from './task-entries.js'
 import { taskFileOf } from './task-files.js'
@@ -37,6 +38,7 @@ export interface Task {
   readonly where: SourceLocation
   readonly notes: Notes
   readonly retained?: RetainedContext | undefined
+  readonly contentId: ContentId
 }
 
 /**
@@ -86,9 +88,9 @@ function originals(retained: readonly Entry[], before: readonly Entry[]): readon
 function* retainedItems(
   retained: RetainedContext,
   entries: readonly (Entry | undefined)[],
-  where: SourceLocation,
+  { where, contentId }: Pick<Task, 'where' | 'contentId'>,
 ): Generator<TranscriptItem> {
-  const records = entriesOf(retained.messages).flatMap((entry) => entry ?? [])
+  const records = entriesOf(retained.messages, contentId).flatMap((entry) => entry ?? [])
   const before = entries.slice(0, retained.count).flatMap((entry) => entry ?? [])
   const found = originals(records, before)
   const summary = records.find(({ isSummary }) => isSummary)
@@ -219,8 +221,9 @@ const groupedBy = <Item>(
 }
 
 /** The items of a task, in order. */
-export function* itemsOf({ messages, path, where, notes, retained }: Task): Generator<TranscriptItem> {
-  const entries = entriesOf(messages)
+export function* itemsOf(task: Task): Generator<TranscriptItem> {
+  const { messages, path, where, notes, retained } = task
+  const entries = entriesOf(messages, task.contentId)
   const live: Live = { entries, edited: new Map(), hidden: new Set() }
   const times = timesOf(notes.uiMessages, entries.length)
   const usages = usagesOf(notes, entries)
@@ -243,7 +246,7 @@ export function* itemsOf({ messages, path, where, notes, retained }: Task): Gene
     for (const edit of edits.get(index) ?? []) yield* editItems(edit, live, where)
     for (const mark of marks.get(index) ?? [])
       yield* compactionItem(mark, live, mark.entry === undefined ? where : whereOf(mark.entry))
-    if (retained?.count === index + 1) yield* retainedItems(retained, entries, where)
+    if (retained?.count === index + 1) yield* retainedItems(retained, entries, task)
   }
 }
 
@@ -258,7 +261,7 @@ function listIn(value: unknown): { readonly messages: readonly unknown[]; readon
  * Reads the files of a task, the messages last.
  * @param path the file with the messages, whose directory is named after the task, or a companion file
  */
-export function createTaskReader(path: string): TranscriptReader {
+export function createTaskReader(path: string, contentId: ContentId): TranscriptReader {
   const conversationId = basename(dirname(path.replaceAll('\\', '/')))
   const notes = emptyNotes()
 
@@ -276,7 +279,7 @@ export function createTaskReader(path: string): TranscriptReader {
     // The id of a task is its start time.
     const startedAt = timeIn(/^\d{13}$/u.test(conversationId) ? Number(conversationId) : notes.uiMessages[0]?.ts)
     yield { kind: 'conversation', sourceId: conversationId, programVersion, parent, title, cwd, startedAt, where }
-    yield* itemsOf({ ...listIn(value), where, notes })
+    yield* itemsOf({ ...listIn(value), where, notes, contentId })
   }
 
   return { take, end: () => [] }

@@ -2,6 +2,7 @@
  * The items of a transcript, the same for all programs: what happened, in the order of the file. An importer converts a
  * program's records to items. The code that records items in a ledger does not depend on the program.
  */
+import type { ContentId } from './content-id.js'
 import type { MessageBody } from '../domain/values/message.js'
 
 /**
@@ -247,6 +248,11 @@ export interface Importer {
    * other files. Unreadable records are yielded as damage.
    */
   records?(path: string, layout: Layout): AsyncIterable<TranscriptRecord | DamageItem> | undefined
-  /** @param path the file that identifies the conversation: names serve as ids if records have none */
-  read(path: string): TranscriptReader
+  /** True if the reader makes ids from content, with `contentId`. */
+  readonly makesContentIds?: true
+  /**
+   * @param path the file that identifies the conversation: names serve as ids if records have none
+   * @param contentId makes the ids of records and runs that have none, and no place to name them by
+   */
+  read(path: string, contentId: ContentId): TranscriptReader
 }

@@ -18,6 +18,8 @@ import {
   recognizeTranscript,
   type RecognizedTranscript,
 } from '../importers/index.js'
+import { keyedContentId, plainContentId, type ContentId } from '../importers/content-id.js'
+import { isRecordedWithPlainIds } from '../importers/plain-ids.js'
 import { GrowingLines } from '../importers/growing-lines.js'
 import { headOf } from '../importers/records-of.js'
 import { unreadFormOf } from '../importers/unread-forms.js'
@@ -133,6 +135,23 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
     sizeCalculation: ({ lines }) => Math.max(1, lines.bytes),
   })
 
+  const ledgerContentId = (): ContentId => {
+    const { keys } = parts.log
+    return keys === undefined ? plainContentId : keyedContentId((...text) => keys.fingerprint(...text))
+  }
+
+  /** The ids with which a transcript is recorded, or was recorded before its log became erasable. */
+  async function contentIdFor(file: string, importer: Importer, layout: Layout): Promise<ContentId> {
+    const { keys, store } = parts.log
+    if (keys === undefined || importer.makesContentIds !== true) return ledgerContentId()
+    const isPlain = await isRecordedWithPlainIds(
+      (contentId) => readTranscript(file, importer, layout, contentId),
+      importer.program,
+      store,
+    )
+    return isPlain ? plainContentId : ledgerContentId()
+  }
+
   /** Reads on at a place; undefined where the file is not the one any more that was read. */
   async function continued(
     file: string,
@@ -203,7 +222,7 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
       const scope = input.scope === undefined ? undefined : nameOf('scope', input.scope)
       gate.writes('transcripts.open')
       freshness.follow()
-      const reader = importer.read(file)
+      const reader = importer.read(file, ledgerContentId())
       const recorder = createTranscriptRecorder(parts)
       const how = { program: importer.program, scope, settings: parts.policy, provenance: provenanceOf(input) }
       let line = 0
@@ -262,15 +281,16 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
       const signature = await signatureOf((await importer.siblings?.(file)) ?? [file], before)
       if (before?.sha256 === signature.sha256)
         return { file, program, unchanged: true, conversations: [], leftOut: {}, damage: [] }
+      const contentId = await contentIdFor(file, importer, layout)
       for (let readings = 1; ; readings += 1) {
         const recorder = createTranscriptRecorder(parts)
         const lines = resumable && growsByLines(file, importer, layout) ? new GrowingLines(file) : undefined
-        const reader = importer.read(file)
+        const reader = importer.read(file, contentId)
         const handle = lines === undefined ? undefined : await open(file)
         try {
           const items =
             lines === undefined || handle === undefined
-              ? readTranscript(file, importer, layout)
+              ? readTranscript(file, importer, layout, contentId)
               : readAppendedRecords(reader, lines.records(handle))
           const writtenAt = timeOf(signature.modifiedAtMs)
           const recorded = await recorder.take(items, { ...optionsOf(program), writtenAt })

@@ -1,4 +1,5 @@
 /** Handwritten histories of Aider, in the formats of versions 0.47 to 0.86. */
+import { plainContentId } from '../../src/importers/content-id.js'
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { contentText } from '../../src/domain/values/message.js'
@@ -10,7 +11,7 @@ import { ofKind } from '../support/transcript-laws.js'
 const FILE = '/srv/harbour/.aider.chat.history.md'
 
 function read(lines: readonly string[], isWhole = true): TranscriptItem[] {
-  const reader = aider.read(FILE)
+  const reader = aider.read(FILE, plainContentId)
   const items = lines.flatMap((value, at) => [...reader.take({ value, where: { file: FILE, line: at + 1 } })])
   return isWhole ? [...items, ...reader.end()] : items
 }

@@ -12,6 +12,7 @@
  *   continue.
  * - Claude Code: an attachment counts if its text is in the file; an attachment with only a file name does not.
  */
+import { plainContentId } from '../../src/importers/content-id.js'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import fc from 'fast-check'
@@ -172,7 +173,7 @@ class TestImport {
     // The first lines of a file may not be enough to recognize the program.
     const importer = found?.importer ?? importers.find((each) => each.program === program)
     if (importer === undefined) throw new Error(`there is no importer of ${program}`)
-    const recorded = await this.record(readTranscript(path, importer, found?.layout ?? 'lines'), {
+    const recorded = await this.record(readTranscript(path, importer, found?.layout ?? 'lines', plainContentId), {
       program,
       provenance: { actor: 'test', correlationId: 'r', causationId: 'r' },
     })

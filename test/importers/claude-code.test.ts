@@ -2,6 +2,7 @@
  * Small handwritten transcripts in the format of Claude Code 2.0 to 2.1.2xx, with only the fields that the importer
  * reads. Nothing comes from a real session.
  */
+import { plainContentId } from '../../src/importers/content-id.js'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -56,7 +57,7 @@ function takeAll(reader: TranscriptReader, records: readonly unknown[], file = F
   return records.flatMap((value, index) => [...reader.take({ value, where: { file, line: index + 1 } })])
 }
 const read = (records: readonly unknown[], file = FILE): TranscriptItem[] =>
-  takeAll(claudeCode.read(file), records, file)
+  takeAll(claudeCode.read(file, plainContentId), records, file)
 
 const messagesOf = (items: readonly TranscriptItem[]): MessageItem[] =>
   items.filter((item): item is MessageItem => item.kind === 'message')
@@ -644,7 +645,7 @@ describe('compaction', () => {
 
   it('has no summary if another message follows, and waits for one at the end of a file', () => {
     const records = [...turns, boundary('k1', 'r2')]
-    const reader = claudeCode.read(FILE)
+    const reader = claudeCode.read(FILE, plainContentId)
     expect(compactionsOf(takeAll(reader, records))).toEqual([])
     expect([...reader.end()]).toEqual([
       { kind: 'left-out', what: 'system/compact_boundary', where: { file: FILE, line: 6 } },

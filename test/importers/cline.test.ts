@@ -1,4 +1,5 @@
 /** Handwritten tasks of Cline's extension (3.x) and sessions of its newer form. */
+import { plainContentId } from '../../src/importers/content-id.js'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -350,7 +351,7 @@ describe('a session of the newer form', () => {
     ])
     expect(ofKind(items, 'compaction')).toMatchObject([
       {
-        sourceId: 'compaction-sha256:ab',
+        sourceId: `compaction-${plainContentId('sha256:ab')}`,
         at: '2026-03-10T08:00:04.500Z',
         summary: { kind: 'text', text: 'In short.' },
         tokensBefore: 800,
@@ -412,7 +413,7 @@ describe('a session of the newer form', () => {
       expect(found?.importer).toBe(cline)
       const kinds: string[] = []
       if (found !== undefined)
-        for await (const item of readTranscript(join(folder, name), found.importer, found.layout))
+        for await (const item of readTranscript(join(folder, name), found.importer, found.layout, plainContentId))
           if (item.kind !== 'message') kinds.push(item.kind === 'left-out' ? item.what : item.kind)
       return kinds
     }
@@ -482,7 +483,7 @@ describe('any task', () => {
         const reading = {
           ...cline,
           read: (path: string) => {
-            const reader = cline.read(path)
+            const reader = cline.read(path, plainContentId)
             for (const [name, value] of Object.entries(files))
               expect([...reader.take(record(value, `${FOLDER}/${name}`))]).toEqual([])
             return reader

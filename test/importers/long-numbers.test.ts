@@ -1,4 +1,5 @@
 /** A number that a double cannot represent is imported with all its digits, for every program. */
+import { plainContentId } from '../../src/importers/content-id.js'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,7 +24,8 @@ async function read(path: string): Promise<TranscriptItem[]> {
   const recognized = await recognizeTranscript(path)
   if (recognized === undefined) throw new Error(`${path} is no program's`)
   const items: TranscriptItem[] = []
-  for await (const item of readTranscript(path, recognized.importer, recognized.layout)) items.push(item)
+  for await (const item of readTranscript(path, recognized.importer, recognized.layout, plainContentId))
+    items.push(item)
   return items
 }
 

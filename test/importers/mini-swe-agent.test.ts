@@ -1,9 +1,10 @@
 /** Handwritten trajectories of mini-swe-agent, in the formats of its versions 1 and 2. */
+import { plainContentId } from '../../src/importers/content-id.js'
 import { describe, expect, it } from '@jest/globals'
 import { miniSweAgent } from '../../src/importers/mini-swe-agent.js'
 import { asFile, violationsOf, itemsFrom, linesOf, ofKind } from './reading.js'
 
-const read = (): ReturnType<typeof miniSweAgent.read> => miniSweAgent.read('/home/somebody/a.traj.json')
+const read = (): ReturnType<typeof miniSweAgent.read> => miniSweAgent.read('/home/somebody/a.traj.json', plainContentId)
 const SECONDS = 1_790_000_000.25
 
 const trajectory = (messages: readonly object[], format = 'mini-swe-agent-1.1'): object => ({

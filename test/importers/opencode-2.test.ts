@@ -1,4 +1,5 @@
 /** Databases of opencode 2: new ones, and those that version 1 created. */
+import { plainContentId } from '../../src/importers/content-id.js'
 import { describe, expect, it } from '@jest/globals'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -18,7 +19,7 @@ import {
 } from '../support/opencode-database.js'
 import { violationsOf, itemsFrom, linesOf, ofKind } from './reading.js'
 
-const read = (): ReturnType<typeof opencode.read> => opencode.read('/home/somebody/opencode.db')
+const read = (): ReturnType<typeof opencode.read> => opencode.read('/home/somebody/opencode.db', plainContentId)
 
 async function inFolder<T>(use: (path: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'opencode-2-'))

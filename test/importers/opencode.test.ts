@@ -2,6 +2,7 @@
  * Handwritten sessions of opencode, in the formats of `opencode export`, the `storage/` tree, the database, and the
  * newer events.
  */
+import { plainContentId } from '../../src/importers/content-id.js'
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -13,7 +14,7 @@ import { headOf, recordsOf } from '../../src/importers/records-of.js'
 import type { TranscriptItem, TranscriptRecord } from '../../src/importers/transcript.js'
 import { asFile, asLines, violationsOf, itemsFrom, linesOf, ofKind, refusedIn, itemsWithoutEnd } from './reading.js'
 
-const read = (): ReturnType<typeof opencode.read> => opencode.read('/home/somebody/session.json')
+const read = (): ReturnType<typeof opencode.read> => opencode.read('/home/somebody/session.json', plainContentId)
 
 interface Message {
   readonly info: Readonly<Record<string, unknown>>

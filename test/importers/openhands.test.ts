@@ -2,6 +2,7 @@
  * Handwritten events of OpenHands: a directory of events of its SDK, a file with one event per line, and the list of
  * actions and observations of its first version.
  */
+import { plainContentId } from '../../src/importers/content-id.js'
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -12,7 +13,7 @@ import { headOf, recordsOf } from '../../src/importers/records-of.js'
 import type { TranscriptItem, TranscriptRecord } from '../../src/importers/transcript.js'
 import { asFile, asLines, violationsOf, itemsFrom, linesOf, ofKind, refusedIn, itemsWithoutEnd } from './reading.js'
 
-const read = (): ReturnType<typeof openhands.read> => openhands.read('/home/somebody/events.jsonl')
+const read = (): ReturnType<typeof openhands.read> => openhands.read('/home/somebody/events.jsonl', plainContentId)
 const itemsOfLines = (values: readonly unknown[]): readonly TranscriptItem[] => itemsFrom(read(), asLines(values))
 
 type Fields = Readonly<Record<string, unknown>>

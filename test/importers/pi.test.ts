@@ -1,4 +1,5 @@
 /** Handwritten sessions of pi, in the formats of versions 1 (without ids) and 3 (a tree). */
+import { plainContentId } from '../../src/importers/content-id.js'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -374,7 +375,7 @@ describe('the tree of a session', () => {
       path,
       values.map((value) => `${value === undefined ? 'no JSON' : JSON.stringify(value)}\n`).join(''),
     )
-    const reader = pi.read(path)
+    const reader = pi.read(path, plainContentId)
     const items: TranscriptItem[] = []
     for await (const record of recordsOf(path, 'lines'))
       if ('kind' in record) items.push(record)

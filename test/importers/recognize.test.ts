@@ -2,6 +2,7 @@
  * Recognizes the program of handwritten file heads. If `CONTEXT_LEDGER_TRANSCRIPTS` names a directory with real
  * transcripts, each file in it is checked as well.
  */
+import { plainContentId } from '../../src/importers/content-id.js'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -164,7 +165,8 @@ async function recognizing(path: string): Promise<string[]> {
 async function read(path: string): Promise<TranscriptItem[]> {
   const found = await recognizeTranscript(path)
   const items: TranscriptItem[] = []
-  if (found !== undefined) for await (const item of readTranscript(path, found.importer, found.layout)) items.push(item)
+  if (found !== undefined)
+    for await (const item of readTranscript(path, found.importer, found.layout, plainContentId)) items.push(item)
   return items
 }
 
@@ -212,7 +214,7 @@ describe('reading a file', () => {
       }),
     }
     const items: TranscriptItem[] = []
-    for await (const item of readTranscript(first, importer, 'json')) items.push(item)
+    for await (const item of readTranscript(first, importer, 'json', plainContentId)) items.push(item)
     expect(items.map((item) => item.kind === 'left-out' && item.what)).toEqual(['two', 'one', 'end'])
   })
 

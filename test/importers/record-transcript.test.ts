@@ -8,11 +8,8 @@ import fc from 'fast-check'
 import { createVerify } from '../../src/audit/verify.js'
 import { contextOf } from '../../src/domain/compaction/context.js'
 import { conversationStream } from '../../src/domain/values/ids.js'
-import {
-  createRecordTranscript,
-  observedConversationId,
-  type RecordedTranscript,
-} from '../../src/importers/record-transcript.js'
+import { createRecordTranscript, type RecordedTranscript } from '../../src/importers/record-transcript.js'
+import { observedConversationId } from '../../src/importers/observed-id.js'
 import type { TranscriptItem } from '../../src/importers/transcript.js'
 import { decodeEvent, isOfType } from '../../src/recording/read-event.js'
 import { loadConversation } from '../../src/recording/load-conversation.js'

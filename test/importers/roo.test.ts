@@ -1,4 +1,5 @@
 /** Handwritten tasks of Roo Code, in the formats of versions 3.20 (a list) to 3.50 (messages of the AI SDK). */
+import { plainContentId } from '../../src/importers/content-id.js'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -324,7 +325,8 @@ describe('the files of a task', () => {
     expect(found?.importer).toBe(roo)
     const items: TranscriptItem[] = []
     if (found !== undefined)
-      for await (const item of readTranscript(path(name), found.importer, found.layout)) items.push(item)
+      for await (const item of readTranscript(path(name), found.importer, found.layout, plainContentId))
+        items.push(item)
     return items
   }
 

@@ -1,4 +1,5 @@
 /** Handwritten trajectories of SWE-agent, in the format of `.traj` files. */
+import { plainContentId } from '../../src/importers/content-id.js'
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { sweAgent } from '../../src/importers/swe-agent.js'
@@ -6,7 +7,7 @@ import type { TranscriptItem } from '../../src/importers/transcript.js'
 import { asFile, violationsOf, itemsFrom, linesOf, ofKind, refusedIn, itemsWithoutEnd } from './reading.js'
 
 const FILE = '/home/somebody/trajectories/task-1.traj'
-const read = (): ReturnType<typeof sweAgent.read> => sweAgent.read(FILE)
+const read = (): ReturnType<typeof sweAgent.read> => sweAgent.read(FILE, plainContentId)
 const itemsOfTrajectory = (value: unknown): readonly TranscriptItem[] => itemsFrom(read(), asFile(value, FILE))
 
 type Fields = Readonly<Record<string, unknown>>

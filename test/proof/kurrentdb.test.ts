@@ -60,9 +60,9 @@ describe('a log in KurrentDB', () => {
       await original.close()
 
       const problemsWith = async (changed: readonly Recorded[]): Promise<string[]> => {
-        const { ledger, close } = await open(await serverWith(changed), folder)
-        const { problems } = await ledger.admin.verify(undefined, { checkpoint })
-        await close()
+        const opened = await open(await serverWith(changed), folder)
+        const { problems } = await opened.ledger.admin.verify(undefined, { checkpoint })
+        await opened.close()
         return problems.map(({ rule, stream, revision }) => `${rule} ${stream} ${String(revision)}`)
       }
       expect(await problemsWith(records)).toEqual([])

@@ -2,6 +2,7 @@
  * What holds of every transcript, whatever its program wrote: nothing is thrown, every record is taken or counted, the
  * ledger takes every message, ids mean one thing, half a file gives the beginning of what the whole gives.
  */
+import { plainContentId } from '../../src/importers/content-id.js'
 import { expect } from '@jest/globals'
 import { refusalOf } from '../../src/importers/bodies.js'
 import type { Importer, MessageItem, TranscriptItem, TranscriptRecord } from '../../src/importers/transcript.js'
@@ -12,7 +13,7 @@ export const linesOf = (file: string, values: readonly unknown[]): readonly Tran
 
 /** What a reader of the importer says of records, without and with what it says at the end. */
 export function itemsOf(importer: Importer, path: string, records: readonly TranscriptRecord[]): TranscriptItem[] {
-  const reader = importer.read(path)
+  const reader = importer.read(path, plainContentId)
   return records.flatMap((record) => [...reader.take(record)])
 }
 
@@ -81,7 +82,7 @@ export function lawfulItems(
   cut: number,
 ): readonly TranscriptItem[] {
   const items = itemsOf(importer, path, records)
-  const reader = importer.read(path)
+  const reader = importer.read(path, plainContentId)
   for (const record of records) expect([...reader.take(record)]).not.toHaveLength(0)
   follow(items)
   expect(itemsOf(importer, path, records)).toEqual(items)

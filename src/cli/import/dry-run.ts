@@ -2,6 +2,7 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import { messageTokens, defaultEstimator } from '../../domain/values/tokens.js'
 import { emptyResult, type RecordedConversation } from '../../importers/record-transcript.js'
+import { plainContentId } from '../../importers/content-id.js'
 import { importers, readTranscript, recognizeTranscript } from '../../importers/index.js'
 import type { DamageItem, TranscriptItem } from '../../importers/transcript.js'
 import type { ImportedTranscript } from '../../library/ledger.js'
@@ -27,7 +28,7 @@ export async function countTranscript(
   const damage: DamageItem[] = []
   let current: RecordedConversation | undefined
   let tokens = 0
-  for await (const item of readTranscript(file, importer, recognized.layout)) {
+  for await (const item of readTranscript(file, importer, recognized.layout, plainContentId)) {
     signal.throwIfAborted()
     onItem(item)
     if (item.kind === 'left-out') leftOut[item.what] = (leftOut[item.what] ?? 0) + 1

@@ -1,0 +1,41 @@
+/** Finds transcripts that were recorded with plain ids, before their log was converted into an erasable one. */
+import { conversationStream, messageEventId } from '../domain/values/ids.js'
+import type { EventStore } from '../ports/event-store.js'
+import { CONTENT_ID_LENGTH, plainContentId, type ContentId } from './content-id.js'
+import { observedConversationId } from './observed-id.js'
+import type { TranscriptItem } from './transcript.js'
+
+const LOOKED_UP = 20
+
+/**
+ * Whether a transcript was recorded with plain ids.
+ * @param read the items of the transcript, with ids of this function
+ */
+export async function isRecordedWithPlainIds(
+  read: (contentId: ContentId) => AsyncIterable<TranscriptItem>,
+  program: string,
+  store: EventStore,
+): Promise<boolean> {
+  const made = new Set<string>()
+  const isMade = (id: string): boolean => made.has(id.slice(0, CONTENT_ID_LENGTH))
+  let stream = ''
+  let isMadeConversation = false
+  let lookedUp = 0
+  const items = read((text) => {
+    const id = plainContentId(text)
+    made.add(id)
+    return id
+  })
+  for await (const item of items) {
+    if (item.kind === 'conversation') {
+      stream = conversationStream(observedConversationId(program, item.sourceId))
+      isMadeConversation = isMade(item.sourceId)
+    }
+    if (item.kind !== 'message' || item.part !== 0 || !(isMadeConversation || isMade(item.sourceId))) continue
+    const found = await store.findByIds(stream, [messageEventId(stream, item.sourceId)])
+    if (found.length > 0) return true
+    lookedUp += 1
+    if (lookedUp === LOOKED_UP) return false
+  }
+  return false
+}
