@@ -24,11 +24,18 @@ async function sizes(files: readonly string[]): Promise<Pick<FileSignature, 'byt
   return { bytes, modifiedAtMs }
 }
 
-/** The signature of the files of a transcript. If size and time equal those in `before`, the contents are not read. */
-export async function signatureOf(files: readonly string[], before: FileSignature | undefined): Promise<FileSignature> {
+/**
+ * The signature of the files of a transcript. If size and time equal those in `before`, the contents are not read.
+ * @param digestOf the digest to store for a SHA-256
+ */
+export async function signatureOf(
+  files: readonly string[],
+  before: FileSignature | undefined,
+  digestOf: (sha256: string) => string,
+): Promise<FileSignature> {
   const { bytes, modifiedAtMs } = await sizes(files)
   if (before?.bytes === bytes && before.modifiedAtMs === modifiedAtMs) return before
   const hash = createHash('sha256')
   for (const file of files) await addTo(hash, createReadStream(file))
-  return { bytes, modifiedAtMs, sha256: hash.digest('hex') }
+  return { bytes, modifiedAtMs, sha256: digestOf(hash.digest('hex')) }
 }

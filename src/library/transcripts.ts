@@ -135,6 +135,9 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
     sizeCalculation: ({ lines }) => Math.max(1, lines.bytes),
   })
 
+  /** The digest of a file in an erasable ledger is keyed: a plain one would confirm a guess of what was erased of it. */
+  const digestOf = (sha256: string): string => parts.log.keys?.fingerprint('file', sha256) ?? sha256
+
   const ledgerContentId = (): ContentId => {
     const { keys } = parts.log
     return keys === undefined ? plainContentId : keyedContentId((...text) => keys.fingerprint(...text))
@@ -189,7 +192,7 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
     // A file that changed under its reader is not the one that was read.
     const { signature } = place.lines
     if (signature !== undefined) {
-      await files.remember(key, signature)
+      await files.remember(key, { ...signature, sha256: digestOf(signature.sha256) })
       places.set(key, place)
     }
     return await reportProgress(file, place.program, recorded)
@@ -278,7 +281,7 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
       const { importer, layout } = await ofProgram(file, input.from)
       const { program } = importer
       const before = await files.find(key)
-      const signature = await signatureOf((await importer.siblings?.(file)) ?? [file], before)
+      const signature = await signatureOf((await importer.siblings?.(file)) ?? [file], before, digestOf)
       if (before?.sha256 === signature.sha256)
         return { file, program, unchanged: true, conversations: [], leftOut: {}, damage: [] }
       const contentId = await contentIdFor(file, importer, layout)

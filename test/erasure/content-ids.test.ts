@@ -3,11 +3,12 @@
  * do not confirm a guess of an erased text. Importing again records nothing.
  */
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createMemoryKeyVault } from '../../src/adapters/memory/key-vault.js'
 import { runMigrateLog } from '../../src/cli/migrate/migrate-log.js'
+import { sha256 } from '../../src/domain/values/hash.js'
 import * as places from '../../src/library/compose.js'
 import type { Ledger } from '../../src/library/ledger.js'
 
@@ -33,7 +34,7 @@ const opening = [
 ]
 const step = { action: 'ls', observation: 'a', response: 'I list.', thought: 'I list.' }
 
-/** A transcript of each program whose records or runs have no ids. */
+/** One transcript of each program that gives no ids to records or runs. */
 const TRANSCRIPTS: readonly (readonly [program: string, path: string, content: unknown])[] = [
   ['cline', 'saoudrizwan.claude-dev/tasks/1773129600000/api_conversation_history.json', task],
   [
@@ -124,7 +125,7 @@ it.each(TRANSCRIPTS)('%s: no id of an erasable ledger can be computed from a gue
   expect((await erasable.list()).conversations).toHaveLength(1)
 })
 
-it('a converted log recognizes what it has from before the conversion', async () => {
+it('a converted log recognizes transcripts that were imported before the conversion', async () => {
   const [from, to, keys] = ['plain', 'erasable', 'keys'].map((name) => join(folder, name))
   const plain = await places.openLedger({ store: from ?? '' })
   const files: [string, string, number][] = []
@@ -145,4 +146,25 @@ it('a converted log recognizes what it has from before the conversion', async ()
   const erasable = await open({ store: to ?? '', keys: keys ?? '' })
   for (const [file, conversationId, messages] of files)
     expect(await importAgain(erasable, file)).toMatchObject({ conversationId, messages: 0, known: messages })
+
+  // The database notes which files were imported. In an erasable ledger this says nothing of their content either.
+  expect((await erasable.transcripts.import(files[0]?.[0] ?? '')).unchanged).toBe(true)
+  for (const ledger of opened.splice(0)) await ledger.close()
+  const digests = await Promise.all(files.map(async ([file]) => sha256(await readFile(file, 'utf8'))))
+  expect(await whichAreIn(to ?? '', digests)).toEqual([])
+  const again = await places.openLedger({ store: from ?? '' })
+  for (const [file] of files) await again.transcripts.import(file)
+  await again.close()
+  expect(await whichAreIn(from ?? '', digests)).toEqual(digests)
 })
+
+/** Which of the texts are in a file of the folder. */
+async function whichAreIn(at: string, texts: readonly string[]): Promise<string[]> {
+  const found = new Set<string>()
+  for (const entry of await readdir(at, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue
+    const content = await readFile(join(entry.parentPath, entry.name))
+    for (const text of texts) if (content.includes(text)) found.add(text)
+  }
+  return texts.filter((text) => found.has(text))
+}

@@ -193,7 +193,7 @@ for (const { target: tested, run } of targets)
       expect(await contextsOf(unchanged)).toEqual(last)
       await unchanged.close()
       expect(await shinglesInFiles(folder, SECRET)).toEqual([])
-      // The read models of the source still have what was erased in the target alone.
+      // An erasure in the target alone does not reach the read models of the source.
       const remains = await shinglesInFiles(folder, ADDRESS)
       expect(remains.filter(({ file }) => !file.startsWith(`from/`))).toEqual([])
     })

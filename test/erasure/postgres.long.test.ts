@@ -208,7 +208,7 @@ serverDescribe('on a Postgres server', () => {
     }
   })
 
-  it('a retention run erases what is due', async () => {
+  it('a retention run erases due conversations', async () => {
     const text = uniqueText()
     const ledger = await openLedger({
       store: database.address,
