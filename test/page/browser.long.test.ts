@@ -219,8 +219,8 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     const legend = await page.locator('.legend .key:visible').allInnerTexts()
     expect(legend.map((each) => each.trim())).toEqual([
       'tokens the model had',
-      'soft limit',
-      'hard limit',
+      'soft limit 800',
+      'hard limit 1,000',
       '▼ compaction',
       '↶ undo',
     ])

@@ -92,7 +92,7 @@ export function Entry({
           </time>
           {title === undefined ? <Name text={c} most={60} /> : null}
           {project === undefined ? null : <span title={plain(project)}>{visible(projectName(project))}</span>}
-          {program === undefined ? null : <span>{visible(program)}</span>}
+          {program === undefined || title === undefined ? null : <span>{visible(program)}</span>}
           <span>{many(messages, 'message')}</span>
           {scope === undefined ? null : <Name text={scope} most={24} />}
           <VerdictNote latest={latest} head={row.revision} />

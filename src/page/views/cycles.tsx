@@ -47,7 +47,7 @@ export function MarkTable({
         ...(withLinks
           ? [
               <a href={conversationLink({ c, at: mark.revision, since: String(Math.max(0, mark.revision - 1)) })}>
-                after
+                context after
               </a>,
             ]
           : []),

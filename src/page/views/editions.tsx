@@ -95,12 +95,21 @@ const FIGURES: readonly (readonly [keyof Figures, string])[] = [
 
 const signed = (value: number): string => (value > 0 ? `+${count(value)}` : value < 0 ? `−${count(-value)}` : '0')
 
+/** Kinds of items, named as in the report of losses. */
+const KINDS: Readonly<Record<EditionReport['losses'][number]['kind'], string>> = {
+  pinned: 'pinned messages',
+  constraints: 'rules',
+  files: 'files',
+  identifiers: 'names',
+  numbers: 'numbers',
+}
+
 /** Lost and gained items, as counts and as lists. */
 function LossReport({ c, report, otherName }: { c: string; report: EditionReport; otherName: string }): Child {
   const named = report.losses.flatMap(({ kind, lost, gained }) => [
-    { title: `Lost: ${kind}`, list: lost.kept, tone: 'bad' },
-    { title: `Kept, but not in the context: ${kind}`, list: lost.shown, tone: 'warn' },
-    { title: `Gained: ${kind}`, list: gained.kept, tone: 'good' },
+    { title: `Lost: ${KINDS[kind]}`, list: lost.kept, tone: 'bad' },
+    { title: `Kept, but not in the context: ${KINDS[kind]}`, list: lost.shown, tone: 'warn' },
+    { title: `Gained: ${KINDS[kind]}`, list: gained.kept, tone: 'good' },
   ])
   return (
     <section aria-label="Loss report">
@@ -111,7 +120,7 @@ function LossReport({ c, report, otherName }: { c: string; report: EditionReport
         rows={report.losses
           .filter(({ total }) => total > 0)
           .map(({ kind, total, against, edition, lost, gained }) => [
-            kind,
+            KINDS[kind],
             ...[total, against.kept, edition.kept, lost.kept.count, gained.kept.count].map((value) => count(value)),
           ])}
       />

@@ -53,7 +53,15 @@ function Summarizer({ c, places, by, recorded }: Of & { by: SummarizerRecord; re
     <dl class="made">
       <dt>by</dt>
       <dd>
-        {by.strategy}, <Name text={by.model} /> of <Name text={by.provider} />
+        {by.strategy}, <Name text={by.model} />
+        {by.provider === 'none' ? (
+          ', without a model'
+        ) : (
+          <>
+            {' '}
+            of <Name text={by.provider} />
+          </>
+        )}
         {summarizerNotes(by).map((note) => (
           <b class="warn">; {note}</b>
         ))}
@@ -122,20 +130,23 @@ function Covered({ c, places, batch, children }: Of & { batch: BatchOrigin; chil
       </summary>
       {children}
       {messages === undefined ? (
-        <ul class="ids">
-          {messageIds.slice(0, 200).map((id) => (
-            <li>
-              <a href={conversationLink({ c, at: lastRevision, m: id })}>
-                <Name text={id} most={40} />
-              </a>
-            </li>
-          ))}
-          {messageIds.length > 200 ? (
-            <li class="muted">
-              and {count(messageIds.length - 200)} more from <Name text={first} most={40} />
-            </li>
-          ) : null}
-        </ul>
+        <details>
+          <summary>Ids of the messages</summary>
+          <ul class="ids">
+            {messageIds.slice(0, 200).map((id) => (
+              <li>
+                <a href={conversationLink({ c, at: lastRevision, m: id })}>
+                  <Name text={id} most={40} />
+                </a>
+              </li>
+            ))}
+            {messageIds.length > 200 ? (
+              <li class="muted">
+                and {count(messageIds.length - 200)} more from <Name text={first} most={40} />
+              </li>
+            ) : null}
+          </ul>
+        </details>
       ) : (
         messages.map((message) => <Original c={c} places={places} message={message} />)
       )}
