@@ -82,10 +82,20 @@ export function VerdictTable({ label, counts }: { label: string; counts: Forgott
   )
 }
 
+/** Characters that are quoted before an item. */
+const QUOTED_BEFORE = 60
+
+/** The text from about a place, from the beginning of a word; an ellipsis if text is missing before it. */
+function fromWord(text: string, place: number): string {
+  if (place <= 0) return text
+  const rest = text.slice(place)
+  return `… ${rest.slice(rest.slice(0, QUOTED_BEFORE).indexOf(' ') + 1)}`
+}
+
 /** The words around a name in its message, because names and numbers say little alone; undefined for a sentence, or if there are none. */
 export function quoteOf({ kind, text, said }: JudgedItem): string | undefined {
   const at = NAMES.has(kind) ? said.text.indexOf(text) : -1
-  return at === -1 || said.text.trim() === text ? undefined : cut(said.text.slice(Math.max(0, at - 60)), 140)
+  return at === -1 || said.text.trim() === text ? undefined : cut(fromWord(said.text, at - QUOTED_BEFORE), 140)
 }
 
 /** A judged item, and the conversation that it is from. */
