@@ -51,7 +51,7 @@ export class ErasureWatch {
     return findings
   }
 
-  /** Marks that somebody removed from the tables: an import could then record erased texts again. */
+  /** Marks that are missing in the tables: an import could then record erased texts again. */
   async missingMarks(keys: TextKeys): Promise<Finding[]> {
     const findings: Finding[] = []
     for (const [erasureId, { fingerprints = [], subject }] of this.marks) {

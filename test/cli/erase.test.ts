@@ -1,6 +1,6 @@
 /** `erase` on the command line: rejected arguments, the plan, and the confirmation. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openLedger } from '../../src/index.js'
@@ -81,6 +81,27 @@ it('shows the plan, erases with --yes, and has nothing left to erase about an un
     status: 0,
     stdout: expect.stringContaining('"completed":[]'),
   })
+})
+
+it('names the reports that were written from these conversations, and does not delete them', async () => {
+  const files = ['page.html', 'forgotten.html', 'all.html', 'other.html'].map((name) => join(folder, name))
+  const [page = '', forgotten = '', all = '', other = ''] = files
+  for (const words of [
+    ['page', 'long', '--html', page],
+    ['forgotten', 'long', '--html', forgotten],
+    ['forgotten', '--all', '--html', all],
+    ['page', 'talk', '--html', other],
+  ])
+    expect(await command(words)).toMatchObject({ status: 0 })
+  await rm(forgotten)
+  const plan = await run(['--conversation', 'long', ...REASON])
+  expect(plan.stdout).toContain(
+    `not erased: 2 reports about these conversations, which you can delete: ${page}, ${all}`,
+  )
+  expect(JSON.parse((await run(['--conversation', 'long', ...REASON, '--json'])).stdout)).toMatchObject({
+    reports: [page, all],
+  })
+  for (const file of [page, all, other]) expect((await stat(file)).size).toBeGreaterThan(0)
 })
 
 it('names the commands for a new summary of what remains, and they work', async () => {

@@ -1,4 +1,4 @@
-/** Rows that keep erased texts from being recorded again, and that somebody removed: `verify` names the erasure. */
+/** Deleted rows that kept erased texts from being recorded again: `verify` names the erasure. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }))
 
 const open = () => openLedger({ store: join(folder, 'store'), keys: join(folder, 'keys'), erasable: true })
 
-/** Executes statements that only somebody with access to the database can execute. */
+/** Changes the database directly, as a user with access to it can. */
 async function tamper(statements: string): Promise<void> {
   const db = await openFolder(join(folder, 'store'))
   await db.script(statements)

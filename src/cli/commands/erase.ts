@@ -6,6 +6,7 @@ import { text, toggle, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
 import { colours, line, many, printable } from '../output.js'
 import { withLedger } from '../session.js'
+import { writtenReports } from '../written-reports.js'
 
 function targetOf(args: CommandArgs): ErasureTarget {
   const [conversationId, messageId, subject] = [args.text('conversation'), args.text('message'), args.text('subject')]
@@ -22,7 +23,7 @@ function targetOf(args: CommandArgs): ErasureTarget {
   return messageId === undefined ? { conversationId } : { conversationId, messageId }
 }
 
-async function showPlan(planned: readonly PlannedErasure[]): Promise<void> {
+async function showPlan(planned: readonly PlannedErasure[], reports: readonly string[]): Promise<void> {
   if (planned.length === 0) await line('nothing to erase: the ledger has no text about this person')
   for (const { conversationId, messages, summaries, editions, notAllowed } of planned) {
     const others = [
@@ -32,6 +33,12 @@ async function showPlan(planned: readonly PlannedErasure[]): Promise<void> {
     await line(`${printable(conversationId)}: ${[many(messages.length, 'message'), ...others].join(', ')}`)
     if (notAllowed !== undefined) await line(colours.yellow(`not allowed: ${notAllowed}`))
   }
+  if (reports.length > 0)
+    await line(
+      colours.yellow(
+        `not erased: ${many(reports.length, 'report')} about these conversations, which you can delete: ${reports.map(printable).join(', ')}`,
+      ),
+    )
   await line(
     colours.dim('also erased: rows of lists and search, vectors, titles, and hashes of these texts. Other texts stay.'),
   )
@@ -120,7 +127,11 @@ export const eraseTexts: CliCommand = {
     await withLedger(args.flags, renews ? { writes: true } : {}, async ({ ledger, config }) => {
       const { erasure } = ledger.admin
       const planned = target === undefined ? [] : await erasure.plan(target)
-      if (!args.json && target !== undefined) await showPlan(planned)
+      const reports = await writtenReports(
+        config.store,
+        planned.map(({ conversationId }) => conversationId),
+      )
+      if (!args.json && target !== undefined) await showPlan(planned, reports)
       const completed =
         target === undefined
           ? await erasure.resume()
@@ -134,6 +145,7 @@ export const eraseTexts: CliCommand = {
         await line(
           toWire({
             planned,
+            ...(reports.length === 0 ? {} : { reports }),
             ...(completed === undefined ? {} : { completed }),
             ...(resummarized === undefined ? {} : { resummarized }),
           }),

@@ -6,6 +6,7 @@ import { line, many, note, noteColours, printable, write } from '../output.js'
 import { announced, conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
+import { noteReport } from '../written-reports.js'
 
 export const forgotten: CliCommand = {
   words: 'forgotten [conversation]',
@@ -88,7 +89,7 @@ async function writeForgotten(
     import('../report-file.js'),
     import('../../page/forgotten-report.js'),
   ])
-  await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
+  await withLedger(args.flags, { reads: true }, async ({ ledger, config }) => {
     const conversationId = named === undefined ? undefined : await conversationNamed(ledger, named)
     let compactions = 0
     const bytes = await writeReportFile(file, async () => {
@@ -97,6 +98,7 @@ async function writeForgotten(
       if (cycle !== undefined && compactions === 0) throw new LedgerError('NoSuchCycle', noSuchCycle(cycle))
       return report
     })
+    await noteReport(config.store, file, conversationId)
     const subject = conversationId ?? 'all conversations'
     if (args.json)
       await line(toWire({ file, ...(conversationId === undefined ? {} : { conversationId }), compactions, bytes }))
