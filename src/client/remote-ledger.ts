@@ -101,7 +101,8 @@ const readingCalls = (remote: Remote) => {
       for (const each of cycles) await onCycle?.(each)
       return totals
     },
-    recall: async (conversation, body = {}) => await value('recall', { params: { conversation }, body }),
+    recall: async (conversation, { at, ...options } = {}) =>
+      await value('recall', { params: { conversation }, body: { ...options, at: momentOf(at) } }),
     list: async (options) => await listConversations(remote, options),
     compress: async (history, conversation, options) => await compressRemotely(remote, history, conversation, options),
   } satisfies Partial<Ledger>

@@ -52,7 +52,7 @@ const FOLLOW: Names<FollowOptions> = { after: true, untilHead: true, signal: tru
 const DIRECTIONS = ['forwards', 'backwards'] as const
 const EXPLAIN: Names<ExplainOptions> = { batchId: true, line: true, open: true }
 const FORGOTTEN: Names<ForgottenOptions> = { cycle: true, onCycle: true }
-const RECALL: Names<RecallOptions> = { tokens: true, rules: true }
+const RECALL: Names<RecallOptions> = { at: true, tokens: true, rules: true }
 const STATS: Names<StatsOptions> = { prices: true, onConversation: true }
 
 export interface HistoryParts extends Pick<
@@ -106,17 +106,26 @@ const forgottenCall =
     return { conversations, totals: totalForgotten(counted) }
   }
 
+/** Finds the revision of a moment; the error names the field. */
+const createRevisionAt =
+  ({ log, clock }: Pick<HistoryParts, 'log' | 'clock'>) =>
+  async (conversationId: string, field: string, at: At): Promise<number> => {
+    const moment = valueOf(parseMoment(field, at), problem)
+    return valueOf(await revisionOf(log, conversationId, moment, clock.now()), problem)
+  }
+
 const recallCall =
-  ({ log, gate, lookup }: HistoryParts): Ledger['recall'] =>
+  ({ log, clock, gate, lookup }: HistoryParts): Ledger['recall'] =>
   async (conversationId, options) => {
     gate.open()
-    const { tokens = NOTE_TOKENS, rules = [] } = optionsGiven('recall', options, RECALL)
+    const { at, tokens = NOTE_TOKENS, rules = [] } = optionsGiven('recall', options, RECALL)
     if (!Number.isSafeInteger(tokens) || tokens < LEAST_NOTE_TOKENS)
       throw bad('tokens', `must be a whole number of at least ${String(LEAST_NOTE_TOKENS)}`)
     if (!Array.isArray(rules) || rules.some((rule) => typeof rule !== 'string' || rule.trim() === ''))
       throw bad('rules', 'must be a list of texts')
     await lookup.existing(conversationId)
-    const missing = await missingContext(log, conversationId)
+    const until = at === undefined ? undefined : await createRevisionAt({ log, clock })(conversationId, 'at', at)
+    const missing = await missingContext(log, conversationId, until)
     const note = noteOf(entriesOf(missing, rules), tokens)
     const unfit = rules.length - note.entries.filter(({ revision }) => revision === undefined).length
     if (unfit > 0) throw bad('tokens', `leaves no room for ${String(unfit)} of ${String(rules.length)} rules`)
@@ -125,10 +134,7 @@ const recallCall =
   }
 
 const diffCall = ({ log, clock, gate, freshness, lookup }: HistoryParts): Ledger['diff'] => {
-  async function revisionAt(conversationId: string, field: string, at: At): Promise<number> {
-    const moment = valueOf(parseMoment(field, at), problem)
-    return valueOf(await revisionOf(log, conversationId, moment, clock.now()), problem)
-  }
+  const revisionAt = createRevisionAt({ log, clock })
   return async (conversationId, given) => {
     gate.open()
     const input = optionsGiven<{ readonly from?: At; readonly to?: At; readonly cycle?: number } & WaitOptions>(

@@ -357,6 +357,8 @@ export interface ForgottenOptions {
 
 /** Options of a note for an agent. */
 export interface RecallOptions {
+  /** The note for the context at this moment: a revision, a time or the id of a message. Now by default. */
+  readonly at?: At
   /** The most tokens of the note, estimated; 1,500 by default, at least 100. */
   readonly tokens?: number
   /** Rules that the note begins with, whatever the conversation says. They must fit into the limit. */

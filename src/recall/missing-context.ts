@@ -28,12 +28,16 @@ function inContext(state: Conversation): ReportMessage[] {
   return [...remaining, ...later.map((message) => toReportMessage(message))]
 }
 
-/** The messages that the log has and the context of the model has not, with what the context has instead. */
-export async function missingContext(log: Log, conversationId: string): Promise<MissingContext> {
+/**
+ * The messages that the log has and the context of the model has not, with what the context has instead.
+ * @param until the last revision to read; all by default
+ */
+export async function missingContext(log: Log, conversationId: string, until = Infinity): Promise<MissingContext> {
   const fold = new Fold(initialState(conversationId, findEstimator))
   const messages = new Map<string, ReportMessage>()
   let [revision, compactions, last] = [-1, 0, -1]
   for await (const stored of log.store.readStream(conversationStream(conversationId))) {
+    if (stored.revision > until) break
     const event = await decodeEvent(stored, log)
     fold.take(event)
     revision = event.revision

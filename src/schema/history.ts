@@ -173,6 +173,7 @@ export const recall = route({
   params: ofConversation,
   body: z
     .strictObject({
+      at: at.optional(),
       tokens: z.number().int().min(1).optional(),
       rules: z.array(z.string().min(1)).optional(),
     })

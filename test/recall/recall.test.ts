@@ -104,6 +104,13 @@ describe('a note', () => {
     })
   })
 
+  it('of an earlier moment is that of the context at this moment', async () => {
+    expect((await ledger.recall(ID, { at: 20 })).text).toBe('')
+    const { text } = await ledger.recall(ID, { at: 31 })
+    expect(text).toContain('Never touch the production database')
+    await expect(ledger.recall(ID, { at: 9_999 })).rejects.toMatchObject({ fault: 'input' })
+  })
+
   it.each([Number.NaN, 0, 99, 1.5, -1])('of %p tokens is refused', async (tokens) => {
     await expect(ledger.recall(ID, { tokens })).rejects.toMatchObject({ kind: 'BadInput' })
   })

@@ -26,6 +26,7 @@ export const recall: CliCommand = {
   files: ['rules'],
   positionals: { conversation },
   options: {
+    at: text('The note for the context at this point: a revision, a time, or the id of a message [default: now]'),
     tokens: text('Most tokens of the note, estimated [default: 1500]'),
     rules: text('File of rules that the note begins with, one on each line'),
   },
@@ -34,12 +35,14 @@ export const recall: CliCommand = {
     ['$0 recall 3f0c --rules rules.txt --tokens 800', 'begins with your own rules, and is shorter'],
   ],
   async run(args) {
+    const at = args.text('at')
     const tokens = args.atLeastOne('tokens')
     const file = args.text('rules')
     const rules = file === undefined ? undefined : await rulesIn(file)
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
       const conversationId = await conversationNamed(ledger, args.word('conversation'), announced(args))
       const found = await ledger.recall(conversationId, {
+        ...(at === undefined ? {} : { at }),
         ...(tokens === undefined ? {} : { tokens }),
         ...(rules === undefined ? {} : { rules }),
       })
