@@ -3,11 +3,12 @@
  * ended, errors and names. Each entry is one line with the revision of the message that said it. Entries quote the log;
  * no model is called.
  */
+import { hasCue } from '../domain/text/cues.js'
 import { nameOf, worksOf, type Work } from '../forgotten/tool-calls.js'
 import { failuresIn, type Failure } from '../forgotten/failures.js'
 import { isSamePath } from '../forgotten/tool-calls.js'
 import { inOrderOfConsequence, NAMES } from '../forgotten/foremost.js'
-import { itemsOf } from '../forgotten/items.js'
+import { itemsOf, type Item } from '../forgotten/items.js'
 import { createJudge } from '../forgotten/judge.js'
 import type { JudgedItem } from '../forgotten/judged-item.js'
 import { judgedOf } from '../forgotten/forgotten.js'
@@ -17,7 +18,17 @@ import type { MissingContext } from './missing-context.js'
 import { todoListOf } from './todo-list.js'
 
 /** The sections of a note, in its order. */
-export const RECALL_SECTIONS = ['rules', 'work', 'decisions', 'files', 'commands', 'errors', 'names'] as const
+export const RECALL_SECTIONS = [
+  'rules',
+  'work',
+  'decisions',
+  'findings',
+  'commands',
+  'files',
+  'errors',
+  'names',
+  'results',
+] as const
 /** A section of a note. */
 export type RecallSection = (typeof RECALL_SECTIONS)[number]
 
@@ -34,6 +45,9 @@ export interface RecallEntry {
 const MOST_RULE = 400
 const MOST_LINE = 240
 const MOST_OUTPUT = 100
+const LAST_COMMANDS = 4
+const MOST_RESULT = 360
+const MOST_LINES_OF_MESSAGE = 8
 
 const entry = (section: RecallSection, text: string, { revision }: ReportMessage): RecallEntry => ({
   section,
@@ -74,7 +88,12 @@ function openTasks(works: readonly Work[], { remaining }: MissingContext): Recal
 }
 
 /** Where the agent was: the last request, its own last words, its open tasks, and calls without an answer. */
-function workEntries(missing: MissingContext, works: readonly Work[], items: readonly JudgedItem[]): RecallEntry[] {
+function workEntries(
+  missing: MissingContext,
+  works: readonly Work[],
+  items: readonly JudgedItem[],
+  isKept: (message: ReportMessage) => boolean,
+): RecallEntry[] {
   const request = lastMissing(missing, 'user')
   const first = missing.removed.find(isSaidBy('user'))
   const words = lastMissing(missing, 'assistant')
@@ -88,11 +107,10 @@ function workEntries(missing: MissingContext, works: readonly Work[], items: rea
     ...(first === undefined || first === request
       ? []
       : [entry('work', `first request: ${said(first.text, MOST_RULE)}`, first)]),
-    ...items
-      .filter((item) => item.kind === 'request' && isMissing(item))
-      .filter(({ said: { messageId } }) => messageId !== request?.messageId && messageId !== first?.messageId)
-      .toSorted((a, b) => Number(b.said.revision) - Number(a.said.revision))
-      .map((item) => itemEntry('work', `asked: ${said(item.text)}`, item)),
+    ...missing.removed
+      .filter((message) => isSaidBy('user')(message) && message !== request && message !== first && !isKept(message))
+      .toReversed()
+      .map((message) => entry('work', `said: ${said(message.text, MOST_RULE)}`, message)),
   ]
 }
 
@@ -131,29 +149,22 @@ function fileEntries(works: readonly Work[], missingIds: ReadonlySet<string>): R
 /** What programs write before the words with which a user refused a call. */
 const REFUSED_BECAUSE = /\b(?:the user said|the user provided the following reason[^:\n]{0,80}):\s*(?<words>\S[^]*)/iu
 
-/** Commands whose outcome says how far the work is. */
-const CHECKS =
-  /(?<![\w-])(?:tests?|jest|vitest|pytest|tox|mocha|build|compile|make|lint|tsc|typecheck|check|clippy|verify|migrate|deploy|publish|release|install|commit|push|merge|rebase)(?![\w-])/iu
+/** The first and the last line of an output that say something. */
+function outcomeOf(text: string): string {
+  const lines = text.split('\n').filter((line) => /\p{L}{3}|\d/u.test(line))
+  const [first = '', last = ''] = [lines[0], lines.at(-1)]
+  return lines.length < 2 ? quote(first, MOST_OUTPUT) : `${quote(first, MOST_OUTPUT)} … ${quote(last, MOST_OUTPUT)}`
+}
 
-/** The last line of an output that says something. */
-const lastLine = (text: string): string =>
-  quote(
-    text
-      .trimEnd()
-      .split('\n')
-      .findLast((line) => /\p{L}{3}|\d/u.test(line)) ?? '',
-    MOST_OUTPUT,
-  )
-
-/** The last run of each command that checks or publishes the work. */
+/** The last run of each command that changes or checks something, and the last commands of any kind. */
 function commandEntries(
   works: readonly Work[],
   failures: ReadonlyMap<Work, Failure>,
   missingIds: ReadonlySet<string>,
 ): RecallEntry[] {
   const last = new Map<string, Work>()
-  for (const work of works)
-    if (work.query.key.startsWith('command ') && CHECKS.test(work.query.subject)) last.set(work.query.key, work)
+  for (const work of works) if (work.query.key.startsWith('command ')) last.set(work.query.key, work)
+  const newest = new Set([...last.values()].slice(-LAST_COMMANDS))
   return [...last.values()]
     .filter(
       ({ by, result }) => missingIds.has(by.messageId) && result !== undefined && !REFUSED_BECAUSE.test(result.text),
@@ -162,7 +173,7 @@ function commandEntries(
     .map((work) => {
       const failure = failures.get(work)
       const outcome =
-        failure === undefined ? lastLine(work.result?.text ?? '') : `failed: ${quote(failure.text, MOST_OUTPUT)}`
+        failure === undefined ? outcomeOf(work.result?.text ?? '') : `failed: ${quote(failure.text, MOST_OUTPUT)}`
       return entry('commands', `${work.query.subject} → ${outcome === '' ? 'no output' : outcome}`, work.by)
     })
 }
@@ -203,14 +214,79 @@ function refusalEntries(works: readonly Work[]): RecallEntry[] {
   })
 }
 
+/** The lines of a text that say something: no code, no rules of a table, no headings without words. */
+const linesOf = (text: string): string[] =>
+  text
+    .replaceAll(/```[^]*?(?:```|$)/gu, '\n')
+    .split('\n')
+    .map((line) => line.replace(/^\s*(?:[-*#>|]+|\d+[.)])\s*/u, '').trim())
+    .filter((line) => (line.match(/\p{L}{2,}/gu)?.length ?? 0) >= 3 || /https?:|[0-9a-f]{7,}/u.test(line))
+
+/** Whether a message of the agent ends a turn: it calls no tool, and the user speaks next or nobody does. */
+const endsTurn = (message: ReportMessage, next: ReportMessage | undefined): boolean =>
+  isSaidBy('assistant')(message) &&
+  (message.toolCalls ?? []).length === 0 &&
+  (next === undefined || next.role === 'user')
+
+/** Whether a sentence says what was found, decided or done, or why. */
+const TELLS = ['decision', 'outcome', 'error', 'reason', 'pending'] as const
+const tells = (text: string): boolean => TELLS.some((cue) => hasCue(text, cue))
+
+/**
+ * What the agent found and did, in its own words: the lines of its reports to the user, the newest first, then telling
+ * sentences from the texts between its calls.
+ */
+function findingItems({ before, removed }: MissingContext): Item[] {
+  const missing = new Set(removed)
+  const itemOf = (text: string, message: ReportMessage): Item => ({
+    kind: 'decision',
+    key: text,
+    text,
+    message,
+    mentions: 1,
+  })
+  const texts = before
+    .map((message, at) => ({ message, isReport: endsTurn(message, before[at + 1]) }))
+    .filter(({ message }) => missing.has(message) && isSaidBy('assistant')(message))
+    .toReversed()
+  return [
+    ...texts
+      .filter(({ isReport }) => isReport)
+      .flatMap(({ message }) =>
+        linesOf(message.text)
+          .slice(0, MOST_LINES_OF_MESSAGE)
+          .map((text) => itemOf(text, message)),
+      ),
+    ...texts
+      .filter(({ isReport }) => !isReport)
+      .flatMap(({ message }) =>
+        linesOf(message.text)
+          .filter(tells)
+          .slice(0, 2)
+          .map((text) => itemOf(text, message)),
+      ),
+  ]
+}
+
+/** The newest results of tools. They fill what the other sections leave. */
+const resultEntries = (works: readonly Work[]): RecallEntry[] =>
+  works
+    .toReversed()
+    .flatMap(({ call, query, result }) =>
+      result === undefined || result.text.trim() === ''
+        ? []
+        : [entry('results', `${call.name}(${query.subject}): ${said(result.text, MOST_RESULT)}`, result)],
+    )
+
 /** Everything that the context misses, by section, the most important of each first. */
 export function entriesOf(missing: MissingContext, rules: readonly string[]): RecallEntry[] {
-  const { removed, remaining, before, after, pinnedIds } = missing
+  const { removed, remaining, before, after } = missing
   const works = worksOf(before)
   const missingIds = new Set(removed.map(({ messageId }) => messageId))
   const removedWorks = works.filter(({ by }) => missingIds.has(by.messageId))
   const found = itemsOf(removed, removedWorks, remaining)
-  const judge = createJudge(missing, found)
+  const findings = findingItems(missing)
+  const judge = createJudge(missing, [...found, ...findings])
   const texts = new Map(found.map((item) => [`${item.kind} ${quote(item.text)}`, item.text]))
   const items = inOrderOfConsequence(
     found.map((item) => judgedOf(item, judge(item))),
@@ -219,28 +295,52 @@ export function entriesOf(missing: MissingContext, rules: readonly string[]): Re
   const failures = new Map(failuresIn(works).map((failure) => [failure.work, failure]))
   const files = fileEntries(works, missingIds)
   return [
-    ...rules.map((text): RecallEntry => ({ section: 'rules', text })),
-    ...removed
-      .filter(({ messageId }) => pinnedIds.has(messageId))
-      .map((message) => entry('rules', `pinned: ${said(message.text, MOST_RULE)}`, message)),
-    ...ofKind(items, 'constraint', 'rules', MOST_RULE),
-    ...refusalEntries(removedWorks).toReversed(),
-    ...workEntries(missing, works, items),
+    ...ruleEntries(missing, rules, removedWorks, items),
+    ...workEntries(missing, works, items, (message) => isWholeKept(message, items)),
     ...ofKind(items, 'decision', 'decisions', MOST_LINE),
-    ...files,
+    ...findings
+      .filter((item) => judge(item).verdict !== 'kept')
+      .map(({ text, message }) => entry('findings', quote(text, MOST_LINE), message)),
     ...commandEntries(works, failures, missingIds),
+    ...files,
     ...errorEntries(items),
-    ...items
-      .filter(
-        (item) => NAMES.has(item.kind) && isMissing(item) && (item.isNeededAgain === true || item.saidBy === 'user'),
-      )
-      .filter(({ text }) => !files.some(({ text: line }) => line.includes(nameOf(text))))
-      .map((item) =>
-        itemEntry(
-          'names',
-          item.text === item.said.text ? item.text : `${item.text} (${quote(item.said.text, MOST_OUTPUT)})`,
-          item,
-        ),
-      ),
+    ...nameEntries(items, files),
+    ...resultEntries(removedWorks),
   ]
 }
+
+/** Whether the context has all that a message says. */
+function isWholeKept({ messageId }: ReportMessage, items: readonly JudgedItem[]): boolean {
+  const own = items.filter(({ said: message }) => message.messageId === messageId)
+  return own.length > 0 && own.every(({ verdict }) => verdict === 'kept')
+}
+
+/** Rules of the caller, pinned messages, rules that the user stated, and refusals. */
+const ruleEntries = (
+  { removed, pinnedIds }: MissingContext,
+  rules: readonly string[],
+  works: readonly Work[],
+  items: readonly JudgedItem[],
+): RecallEntry[] => [
+  ...rules.map((text): RecallEntry => ({ section: 'rules', text })),
+  ...removed
+    .filter(({ messageId }) => pinnedIds.has(messageId))
+    .map((message) => entry('rules', `pinned: ${said(message.text, MOST_RULE)}`, message)),
+  ...ofKind(items, 'constraint', 'rules', MOST_RULE),
+  ...refusalEntries(works).toReversed(),
+]
+
+/** Names that the user wrote or that the agent needed again, unless they are in the list of files. */
+const nameEntries = (items: readonly JudgedItem[], files: readonly RecallEntry[]): RecallEntry[] =>
+  items
+    .filter(
+      (item) => NAMES.has(item.kind) && isMissing(item) && (item.isNeededAgain === true || item.saidBy === 'user'),
+    )
+    .filter(({ text }) => !files.some(({ text: line }) => line.includes(nameOf(text))))
+    .map((item) =>
+      itemEntry(
+        'names',
+        item.text === item.said.text ? item.text : `${item.text} (${quote(item.said.text, MOST_OUTPUT)})`,
+        item,
+      ),
+    )

@@ -25,20 +25,24 @@ const SECTION_TITLES: Readonly<Record<RecallSection, string>> = {
   rules: 'Rules of the user',
   work: 'Where the work stands',
   decisions: 'Decisions',
+  findings: 'What you found and did',
   files: 'Files under change',
   commands: 'Commands and how they ended',
   errors: 'Errors not to repeat',
   names: 'Names and numbers',
+  results: 'Newest results of tools',
 }
 /** The part of the limit that a section may fill before the others have theirs. */
 const SHARES: Readonly<Record<RecallSection, number>> = {
-  rules: 0.32,
+  rules: 0.22,
   work: 0.24,
-  decisions: 0.1,
-  files: 0.1,
-  commands: 0.08,
-  errors: 0.1,
-  names: 0.06,
+  decisions: 0.08,
+  findings: 0.18,
+  commands: 0.12,
+  files: 0.06,
+  errors: 0.06,
+  names: 0.04,
+  results: 0,
 }
 const HEAD =
   'Recalled from the log of this conversation after its context was compacted: what the summary does not say. Quotations are original words; r12 is revision 12 of the log.'

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { count, oneOf, optional, record, tokens } from '../answer.js'
 import { revision } from '../fields.js'
 
-const section = oneOf('rules', 'work', 'decisions', 'files', 'commands', 'errors', 'names')
+const section = oneOf('rules', 'work', 'decisions', 'findings', 'commands', 'files', 'errors', 'names', 'results')
 
 /** The result of `recall`. */
 export const recall = record({
@@ -17,9 +17,11 @@ export const recall = record({
     rules: optional(count),
     work: optional(count),
     decisions: optional(count),
+    findings: optional(count),
     files: optional(count),
     commands: optional(count),
     errors: optional(count),
     names: optional(count),
+    results: optional(count),
   }),
 }).meta({ id: 'Recall' })
