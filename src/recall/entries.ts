@@ -166,6 +166,7 @@ function commandEntries(
   for (const work of works) if (work.query.key.startsWith('command ')) last.set(work.query.key, work)
   const newest = new Set([...last.values()].slice(-LAST_COMMANDS))
   return [...last.values()]
+    .filter((work) => work.query.answer !== 'files' || newest.has(work))
     .filter(
       ({ by, result }) => missingIds.has(by.messageId) && result !== undefined && !REFUSED_BECAUSE.test(result.text),
     )
