@@ -21,7 +21,7 @@ export interface TreeNode {
 const LEAF = Buffer.from([0])
 const NODE = Buffer.from([1])
 
-/** SHA-256 of bytes. By way of a text, because Node.js takes three times as long to return a new buffer. */
+/** SHA-256 of bytes. Through a text, because Node.js takes three times as long to return a new buffer. */
 const sha256 = (bytes: Uint8Array): Buffer => Buffer.from(digest('sha256', bytes, 'hex'), 'hex')
 
 /** The root of a tree without leaves. */

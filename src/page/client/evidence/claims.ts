@@ -1,4 +1,4 @@
-/** Who, which model, and when: what the file states, and how far each statement is confirmed. */
+/** The statements of the file about the operator, the model and the times, and how far each is confirmed. */
 import { fromBase64 } from './bytes.js'
 import { many, timeOf } from './words.js'
 import { isFields } from './read.js'
@@ -59,7 +59,7 @@ function stampedAt(timeStamp: string): string | undefined {
   return `${year}-${month}-${day}T${hour}:${minute}`
 }
 
-/** When the log was signed, and who else states a time. */
+/** The time of the signature, and the times that others state for it. */
 export function signingTimes({ claims, note }: Verified): readonly string[] {
   const stamped = claims.timeStamp === undefined ? undefined : stampedAt(claims.timeStamp)
   const witnessed = note.signatures.flatMap(({ name, signature }) =>
@@ -105,18 +105,18 @@ export function dateNotes(verified: Verified): readonly string[] {
   return [
     ...(later > DAY_MS
       ? [
-          `The last event here was recorded ${timeOf(last.recordedAt)}, and the log was signed ${span(later)} later. That is usual: one signature covers everything before it. But nothing in this file protects the time between: until the signature, the operator could change the log without a trace. A person who has an earlier signed checkpoint can rule that out.`,
+          `The last event here was recorded ${timeOf(last.recordedAt)}, and the log was signed ${span(later)} later. That is usual: one signature covers everything before it. But this file does not protect the time between: until the signature, the operator could change the log without a trace. An earlier signed checkpoint that was kept outside can rule that out.`,
         ]
       : []),
     ...(later < -MINUTE_MS
       ? [
-          `The log was signed ${span(-later)} before the last event here was recorded, according to these times. That cannot be: at least one of the two is wrong. The order of the events is proven all the same.`,
+          `The log was signed ${span(-later)} before the last event here was recorded, according to these times. That cannot be: at least one of the two is wrong. The proof of the order of the events does not depend on them.`,
         ]
       : []),
     ...(oldest === undefined || newest === undefined
       ? []
       : [
-          `${many(written.length, 'message')} ${written.length === 1 ? 'says' : 'say'} that ${written.length === 1 ? 'it was' : 'they were'} written ${oldest.slice(0, 10) === newest.slice(0, 10) ? `on ${oldest.slice(0, 10)}` : `between ${oldest.slice(0, 10)} and ${newest.slice(0, 10)}`}, but the log recorded ${written.length === 1 ? 'it' : 'them'} on another day. That is usual for a conversation that was imported from another program. Nothing in this file confirms what these messages said before the log recorded them.`,
+          `${many(written.length, 'message')} ${written.length === 1 ? 'says' : 'say'} that ${written.length === 1 ? 'it was' : 'they were'} written ${oldest.slice(0, 10) === newest.slice(0, 10) ? `on ${oldest.slice(0, 10)}` : `between ${oldest.slice(0, 10)} and ${newest.slice(0, 10)}`}, but the log recorded ${written.length === 1 ? 'it' : 'them'} on another day. That is usual for a conversation that was imported from another program. This file does not confirm the text of these messages before the log recorded them.`,
         ]),
   ]
 }

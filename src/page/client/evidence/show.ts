@@ -145,7 +145,7 @@ function yourCheck(result: Comparison | undefined, isSigned: boolean): string {
     return isSigned
       ? 'The key is the one whose fingerprint you pasted.'
       : 'The file names the key whose fingerprint you pasted, but this browser could not verify its signature.'
-  return 'One more check is yours: compare the fingerprint of the key, below. Until then, you do not know who made this file. A forger can make a file that passes all other checks.'
+  return 'One more check is yours: compare the fingerprint of the key, below. Until then, the maker of this file is unknown. A forger can make a file that passes all other checks.'
 }
 
 interface Verdict {
@@ -215,7 +215,7 @@ const claim = (name: string, ...parts: readonly Part[]): readonly HTMLElement[] 
   element('dd', '', ...parts),
 ]
 
-/** What the file states: who, which model, when. */
+/** The statements of the file about the operator, the model and the times. */
 function claimsList(verified: Verified): HTMLElement {
   const { claims, answer, events } = verified
   const moment = events.find(
@@ -241,7 +241,7 @@ function claimsList(verified: Verified): HTMLElement {
     ...claim(
       'Operator',
       ...(operator === undefined
-        ? ['Not named in this file. The operator is whoever holds the key below.']
+        ? ['Not named in this file. The operator is the holder of the key below.']
         : [element('b', '', operator), ', as the file says. Only the fingerprint of the key can confirm it.']),
     ),
     ...claim('Log signed', ...signingTimes(verified).map((time) => element('p', '', time))),
@@ -270,7 +270,7 @@ function meaningSection(verified: Verified): HTMLElement {
       'columns',
       list(
         'It proves',
-        'To a person who compared the fingerprint, by the checks that passed:',
+        'By the checks that passed, after you compared the fingerprint:',
         `${signerOf(verified)} signed a log of ${many(note.size, 'event')}. The events in this file are in that log, and unchanged since it was signed. The file gives ${timeOf(claims.unsigned.signedAt)} as the time of signing.`,
         'This file has every event that the signed log has of this conversation, up to the moment shown here: none is left out, and none is added.',
         answer === undefined
