@@ -128,6 +128,7 @@ class Erasure {
     const rows = await this.parts.rewriteRows()
     await this.beforeStep()
     const filesCleaned = await this.parts.cleanStorage()
+    await this.parts.keys.forgottenElsewhere()
     for (const each of removed) {
       await this.beforeStep()
       const result = await this.complete(each, rows, filesCleaned)

@@ -317,7 +317,8 @@ async function openTextKeys(
   store: string,
   { keys, erasable, copyOf }: KeyPlace,
 ): Promise<TextKeys | undefined> {
-  const keyrings = createPostgresKeyringStore(db, !isDatabaseShared && readBy === undefined)
+  const sharing = isDatabaseShared || readBy !== undefined ? 'writers' : store === 'memory' ? 'none' : 'readers'
+  const keyrings = createPostgresKeyringStore(db, sharing)
   const isErasable = (await keyrings.ledger()) !== undefined
   if (!isErasable && erasable !== true && copyOf === undefined) return undefined
   const vault = await vaultOf(store, keys, !isDatabaseShared)

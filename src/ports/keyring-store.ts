@@ -36,12 +36,18 @@ export interface KeyringRows {
   readonly fingerprints: readonly string[]
 }
 
+export type KeySharing = 'none' | 'readers' | 'writers'
+
 export interface KeyringStore {
   /** The ledger's keys; undefined if the ledger is not erasable. */
   ledger(): Promise<LedgerKeys | undefined>
   /** Makes the ledger erasable. Keeps the keys that another process has stored meanwhile. */
   createLedger(keys: LedgerKeys): Promise<void>
   get(conversationId: string): Promise<KeyringRecord | undefined>
+  /** What other processes can do with the store while this one has it open: nothing, read it, or change keys too. */
+  readonly sharing: KeySharing
+  /** Conversations with an erasure that is noted and not completed. */
+  beingErased(): Promise<readonly string[]>
   /** All conversations with keys, in order of their ids. */
   conversations(): AsyncIterable<string>
   /**

@@ -15,6 +15,7 @@ import {
 import { separateTexts, type TextGroup } from '../domain/events/texts.js'
 import { isRecord } from '../lib/is-record.js'
 import type { KeyringRecord, KeyringStore, LedgerKeys } from '../ports/keyring-store.js'
+import { sleep } from '../ports/clock.js'
 import { isKeyVaultError, type KeyVault } from '../ports/key-vault.js'
 import { decrypt, encrypt, encryptRepeatably, hmac } from './cipher.js'
 import {
@@ -37,11 +38,15 @@ const ID_SEEDS = 'id-seeds'
 export class ConversationKeys {
   /** True if a text needs keys that were created after these were read. */
   isOutdated = false
+  /** When these were the stored keys, by the monotonic clock of this process. */
+  confirmedAt = performance.now()
 
   constructor(
     readonly conversationId: string,
     /** Undefined if the whole conversation is erased. */
     readonly keyring: Keyring | undefined,
+    /** The version of their record; undefined if it is not known. */
+    readonly version?: number,
   ) {}
 
   /** True if the whole conversation is erased. Nothing is recorded in it any more. */
@@ -185,11 +190,29 @@ export interface NewKeys {
   keep(): void
 }
 
+/**
+ * How long a process may use keys from its memory after it asked which conversations are being erased. An erasure is
+ * noted before it removes keys, and stays noted for twice as long afterwards. So every other process learns of it and
+ * forgets the keys before the erasure is complete; one that asks more rarely compares the versions of its keys.
+ */
+const MEMORY_MS = 250
+/** More than a timer can be too early. */
+const TIMER_MS = 50
+
 /** The keys of an erasable ledger. */
 export class TextKeys {
   private readonly cache = new LRUCache<string, ConversationKeys>({ max: CACHED })
   /** Conversations that are erased as a whole. Their texts count as erased if their key is lost. */
   private readonly erasedIfLost = new Set<string>()
+  /** When this process last asked which conversations are being erased, by its monotonic clock. */
+  private askedAt = -Infinity
+  /** The number of these questions that were answered. */
+  private asked = 0
+  private asking: Promise<void> | undefined
+  /** When this process last found that it had not asked for so long that it may have missed an erasure. */
+  private missedAt = -Infinity
+  /** When this process last removed keys. */
+  private removedAt = -Infinity
 
   private constructor(
     readonly store: KeyringStore,
@@ -238,14 +261,63 @@ export class TextKeys {
 
   /** The keys of a conversation, for reading. From memory if they are there. */
   of(conversationId: string): ConversationKeys | Promise<ConversationKeys> {
-    return this.cache.get(conversationId) ?? this.reload(conversationId)
+    if (this.mayBeOutdated) return this.forgetErased().then(() => this.of(conversationId))
+    const known = this.cache.get(conversationId)
+    if (known === undefined) return this.reload(conversationId)
+    return known.confirmedAt >= this.missedAt ? known : this.confirmed(known)
+  }
+
+  /** Keys from memory if they are still the stored ones. */
+  private async confirmed(known: ConversationKeys): Promise<ConversationKeys> {
+    const confirmedAt = performance.now()
+    if ((await this.store.get(known.conversationId))?.version !== known.version)
+      return await this.reload(known.conversationId)
+    known.confirmedAt = confirmedAt
+    return known
+  }
+
+  /** Whether another process may have removed keys that are in the memory of this one. */
+  private get mayBeOutdated(): boolean {
+    return this.store.sharing === 'writers' && performance.now() - this.askedAt > MEMORY_MS
+  }
+
+  /** Forgets the keys of conversations that are being erased. Concurrent callers share a question. */
+  private async forgetErased(): Promise<void> {
+    const ask = async (): Promise<void> => {
+      const askedAt = performance.now()
+      for (const conversationId of await this.store.beingErased()) this.forget(conversationId)
+      const answeredAt = performance.now()
+      if (answeredAt - this.askedAt > 2 * MEMORY_MS) this.missedAt = answeredAt
+      this.askedAt = askedAt
+      this.asked += 1
+    }
+    this.asking ??= ask().finally(() => {
+      this.asking = undefined
+    })
+    await this.asking
+  }
+
+  /** Waits until every other process has forgotten the keys that this one removed. */
+  async forgottenElsewhere(): Promise<void> {
+    if (this.store.sharing === 'none') return
+    const left = this.removedAt + 2 * MEMORY_MS + TIMER_MS - performance.now()
+    if (left > 0) await sleep(left)
   }
 
   /** The keys of a conversation, read again. */
   async reload(conversationId: string): Promise<ConversationKeys> {
-    const record = await this.store.get(conversationId)
-    if (record === undefined) throw keyringLost(conversationId)
-    return this.keep(conversationId, record.wrapped === '' ? undefined : await this.keyringOf(record))
+    let record = await this.store.get(conversationId)
+    for (;;) {
+      const { asked } = this
+      if (record === undefined) throw keyringLost(conversationId)
+      const keyring = record.wrapped === '' ? undefined : await this.keyringOf(record)
+      if (this.mayBeOutdated) await this.forgetErased()
+      if (asked === this.asked) return this.keep(conversationId, keyring, record.version)
+      // The keys may have been removed after their record was read.
+      const newer = await this.store.get(conversationId)
+      if (newer?.version === record.version) return this.keep(conversationId, keyring, record.version)
+      record = newer
+    }
   }
 
   private async keyringOf(record: KeyringRecord): Promise<Keyring | undefined> {
@@ -281,6 +353,7 @@ export class TextKeys {
     if (known?.keyring !== undefined && subjects.every((subject) => subject in (known.keyring?.subjects ?? {})))
       return known
     for (const subject of subjects) if (await this.store.isSubjectErased(subject)) throw subjectErased()
+    const { asked } = this
     const keyring = await this.change(conversationId, (loaded) => {
       const current = loaded?.keyring ?? newKeyring()
       const missing = subjects.filter((subject) => !(subject in current.subjects))
@@ -288,7 +361,8 @@ export class TextKeys {
       if (loaded !== undefined && missing.length === 0) return undefined
       return { keyring: withSubjects(current, missing), subjects: missing, isNewGeneration: false }
     })
-    return this.keep(conversationId, keyring)
+    // Keys that an erasure may have removed since they were read only seal: their conversation has moved.
+    return asked === this.asked ? this.keep(conversationId, keyring) : new ConversationKeys(conversationId, keyring)
   }
 
   /** New keys for a conversation that has none. They can seal at once, while the vault makes its key durable. */
@@ -397,6 +471,7 @@ export class TextKeys {
   }
 
   private async destroyFormer(conversationId: string): Promise<RemovedKeys> {
+    this.removedAt = performance.now()
     const record = await this.store.get(conversationId)
     const destroyed: string[] = []
     for (const generation of record?.toDestroy ?? []) {
@@ -427,8 +502,8 @@ export class TextKeys {
     return `cl-${this.ledger.ledgerId}-${name}-${String(generation)}`
   }
 
-  private keep(conversationId: string, keyring: Keyring | undefined): ConversationKeys {
-    const keys = new ConversationKeys(conversationId, keyring)
+  private keep(conversationId: string, keyring: Keyring | undefined, version?: number): ConversationKeys {
+    const keys = new ConversationKeys(conversationId, keyring, version)
     this.cache.set(conversationId, keys)
     return keys
   }

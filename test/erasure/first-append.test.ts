@@ -85,7 +85,7 @@ it(
     const [store, keys] = [join(folder, 'ledger'), join(folder, 'keys')]
     await (await openLedger({ store, erasable: true, keys })).close()
     const db = await openFolder(store)
-    const textKeys = await TextKeys.open(createPostgresKeyringStore(db, true), createKeyFolder(keys))
+    const textKeys = await TextKeys.open(createPostgresKeyringStore(db, 'none'), createKeyFolder(keys))
     const stored = await textKeys?.toRecord('talk')
     await db.close()
 
@@ -107,7 +107,7 @@ it(
     closing.push(() => db.close())
     await migrateLog(db)
     const store = createPostgresEventStore(db)
-    const keyrings = createPostgresKeyringStore(db, true)
+    const keyrings = createPostgresKeyringStore(db, 'none')
     const keyring = (wrapped: string) =>
       ({ conversationId: 'talk', version: 1, generation: 1, wrapped, keys: 'k', toDestroy: [] }) as const
     const append = async (wrapped: string, stream: string) =>
@@ -128,7 +128,7 @@ it(
     const db = await openMemory()
     closing.push(() => db.close())
     await migrateLog(db)
-    const keyrings = createPostgresKeyringStore(db, true)
+    const keyrings = createPostgresKeyringStore(db, 'none')
     const fingerprint = randomBytes(32).toString('hex')
     await Promise.all([keyrings.mayHaveFingerprints(), keyrings.addFingerprints([fingerprint])])
     expect(await keyrings.mayHaveFingerprints()).toBe(true)

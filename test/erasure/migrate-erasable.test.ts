@@ -222,7 +222,7 @@ describe('with another key vault', () => {
   it('an erasure that ends between reading a record and unwrapping it is followed', async () => {
     const databases = [await openTestDatabase(), await openTestDatabase()] as const
     for (const db of databases) await migrateLog(db)
-    const [fromStore, toStore] = databases.map((db) => createPostgresKeyringStore(db, true))
+    const [fromStore, toStore] = databases.map((db) => createPostgresKeyringStore(db, 'none'))
     if (fromStore === undefined || toStore === undefined) throw new Error('no stores')
     const memory = createMemoryKeyVault()
     let erase = async (): Promise<void> => undefined

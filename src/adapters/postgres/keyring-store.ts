@@ -1,5 +1,5 @@
 /** The wrapped keys of an erasable ledger in Postgres. */
-import type { KeyringRecord, KeyringRows, KeyringStore, LedgerKeys } from '../../ports/keyring-store.js'
+import type { KeyringRecord, KeyringRows, KeyringStore, LedgerKeys, KeySharing } from '../../ports/keyring-store.js'
 import type { Database, Sql } from '../../ports/sql.js'
 
 interface Row extends Record<string, unknown> {
@@ -146,9 +146,9 @@ async function putRows(sql: Sql, { records, subjects, occurrences, fingerprints 
 
 /**
  * Creates the store on the tables of the log's schema.
- * @param isOnlyWriter true if no other process can write to the database while this one has it open
+ * @param sharing what other processes can do with the database while this one has it open
  */
-export function createPostgresKeyringStore(db: Database, isOnlyWriter: boolean): KeyringStore {
+export function createPostgresKeyringStore(db: Database, sharing: KeySharing): KeyringStore {
   /** For the only writer: false if no fingerprint is stored; undefined if not read yet. */
   let hasFingerprints: boolean | undefined
   return {
@@ -165,6 +165,11 @@ export function createPostgresKeyringStore(db: Database, isOnlyWriter: boolean):
         'insert into erasable_ledger (ledger_id, vault_key, wrapped) values ($1, $2, $3) on conflict do nothing',
         [ledgerId, vaultKey, wrapped],
       )
+    },
+    sharing,
+    async beingErased() {
+      const rows = await db.query<{ conversation_id: string }>('select distinct conversation_id from pending_erasures')
+      return rows.map((row) => row.conversation_id)
     },
     async get(conversationId) {
       const [row] = await db.query<Row>('select * from keyrings where conversation_id = $1', [conversationId])
@@ -205,7 +210,7 @@ export function createPostgresKeyringStore(db: Database, isOnlyWriter: boolean):
       ])
     },
     async mayHaveFingerprints() {
-      if (!isOnlyWriter || hasFingerprints !== undefined) return hasFingerprints ?? true
+      if (sharing === 'writers' || hasFingerprints !== undefined) return hasFingerprints ?? true
       const [found] = await db.query('select 1 from erased_fingerprints limit 1')
       // Some may have been added meanwhile.
       hasFingerprints ??= found !== undefined
