@@ -566,7 +566,7 @@ export interface Ledger {
    */
   forgotten(conversationId?: string, options?: ForgottenOptions): Promise<Forgotten>
   /**
-   * Makes a short note of what the log has and the context of the model has not: rules, open work, decisions, files
+   * Makes a short note of the recorded content that the context of the model lacks: rules, open work, decisions, files
    * under change, commands and how they ended, errors. Original words with their revisions; computed by code, without a
    * model. The text is empty if nothing is missing. Errors: `NoSuchConversation`, `BadInput` for rules that do not fit.
    */

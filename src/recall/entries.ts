@@ -1,5 +1,5 @@
 /**
- * What an agent needs back after a compaction: rules, open work, decisions, files under change, commands and how they
+ * The content that an agent needs after a compaction: rules, open work, decisions, files under change, commands and how they
  * ended, errors and names. Each entry is one line with the revision of the message that said it. Entries quote the log;
  * no model is called.
  */
@@ -87,7 +87,7 @@ function openTasks(works: readonly Work[], { remaining }: MissingContext): Recal
   ]
 }
 
-/** Where the agent was: the last request, its own last words, its open tasks, and calls without an answer. */
+/** The state of the work: the last request, the agent's last words, its open tasks, and calls without an answer. */
 function workEntries(
   missing: MissingContext,
   works: readonly Work[],
@@ -146,7 +146,7 @@ function fileEntries(works: readonly Work[], missingIds: ReadonlySet<string>): R
     )
 }
 
-/** What programs write before the words with which a user refused a call. */
+/** The text that programs put before the user's reason for refusing a call. */
 const REFUSED_BECAUSE = /\b(?:the user said|the user provided the following reason[^:\n]{0,80}):\s*(?<words>\S[^]*)/iu
 
 /** The first and the last line of an output that say something. */
@@ -223,18 +223,18 @@ const linesOf = (text: string): string[] =>
     .map((line) => line.replace(/^\s*(?:[-*#>|]+|\d+[.)])\s*/u, '').trim())
     .filter((line) => (line.match(/\p{L}{2,}/gu)?.length ?? 0) >= 3 || /https?:|[0-9a-f]{7,}/u.test(line))
 
-/** Whether a message of the agent ends a turn: it calls no tool, and the user speaks next or nobody does. */
+/** Whether a message of the agent ends a turn: it calls no tool, and the next message is the user's, if there is one. */
 const endsTurn = (message: ReportMessage, next: ReportMessage | undefined): boolean =>
   isSaidBy('assistant')(message) &&
   (message.toolCalls ?? []).length === 0 &&
   (next === undefined || next.role === 'user')
 
-/** Whether a sentence says what was found, decided or done, or why. */
+/** Whether a sentence reports a decision, a result, an error, a reason or open work. */
 const TELLS = ['decision', 'outcome', 'error', 'reason', 'pending'] as const
 const tells = (text: string): boolean => TELLS.some((cue) => hasCue(text, cue))
 
 /**
- * What the agent found and did, in its own words: the lines of its reports to the user, the newest first, then telling
+ * The agent's findings in its own words: the lines of its reports to the user, the newest first, then telling
  * sentences from the texts between its calls.
  */
 function findingItems({ before, removed }: MissingContext): Item[] {
@@ -269,7 +269,7 @@ function findingItems({ before, removed }: MissingContext): Item[] {
   ]
 }
 
-/** The newest results of tools. They fill what the other sections leave. */
+/** The newest results of tools. They use the tokens that the other sections leave. */
 const resultEntries = (works: readonly Work[]): RecallEntry[] =>
   works
     .toReversed()

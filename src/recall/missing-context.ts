@@ -1,4 +1,4 @@
-/** Compares the log of a conversation with the context that its model has now: what is recorded and not there. */
+/** Compares the log of a conversation with the context that its model has now, and finds the recorded messages that it lacks. */
 import { Fold } from '../domain/conversation/evolve.js'
 import { initialState, type Conversation } from '../domain/conversation/conversation.js'
 import { conversationStream } from '../domain/values/ids.js'
@@ -8,7 +8,7 @@ import { findEstimator } from '../recording/estimators.js'
 import type { Log } from '../recording/load-conversation.js'
 import { decodeEvent, isOfType } from '../recording/read-event.js'
 
-/** The messages of a conversation by where they are now. */
+/** The messages of a conversation, those in the context and those that it lacks. */
 export interface MissingContext extends ReportInput {
   /** The revision up to which the conversation was read. */
   readonly revision: number
@@ -29,7 +29,7 @@ function inContext(state: Conversation): ReportMessage[] {
 }
 
 /**
- * The messages that the log has and the context of the model has not, with what the context has instead.
+ * The recorded messages that the context of the model lacks, with the summary that it has instead.
  * @param until the last revision to read; all by default
  */
 export async function missingContext(log: Log, conversationId: string, until = Infinity): Promise<MissingContext> {

@@ -23,9 +23,9 @@ export interface RecallNote {
 
 const SECTION_TITLES: Readonly<Record<RecallSection, string>> = {
   rules: 'Rules of the user',
-  work: 'Where the work stands',
+  work: 'Open work',
   decisions: 'Decisions',
-  findings: 'What you found and did',
+  findings: 'Your findings and reports',
   files: 'Files under change',
   commands: 'Commands and how they ended',
   errors: 'Errors not to repeat',
@@ -45,7 +45,7 @@ const SHARES: Readonly<Record<RecallSection, number>> = {
   results: 0,
 }
 const HEAD =
-  'Recalled from the log of this conversation after its context was compacted: what the summary does not say. Quotations are original words; r12 is revision 12 of the log.'
+  'Recalled from the log of this conversation after its context was compacted. It has only what your context lacks. Quotations are original words; r12 is revision 12 of the log.'
 
 const lineOf = ({ text, revision }: RecallEntry): string =>
   `- ${text}${revision === undefined ? '' : ` (r${String(revision)})`}`
@@ -67,7 +67,7 @@ class Choice {
       if (this.#chosen.has(each)) continue
       const title = this.#titled.has(section) ? 0 : tokensOf(`\n${SECTION_TITLES[section]}`)
       const tokens = tokensOf(lineOf(each)) + title
-      // A long entry is skipped; a shorter one behind it may fit.
+      // A long entry is skipped; a shorter one after it may fit.
       if (used + tokens > most || this.#tokens + tokens > this.limit) continue
       this.#chosen.add(each)
       this.#titled.add(section)

@@ -77,7 +77,7 @@ class Tasks {
   }
 }
 
-/** The list after some calls; undefined if none of them keeps one. */
+/** The list after some calls; undefined if they do not change one. */
 export function todoListOf(works: readonly Work[]): TodoList | undefined {
   const tasks = new Tasks()
   let list: TodoList | undefined

@@ -167,7 +167,7 @@ export const recall = route({
   id: 'recall',
   method: 'post',
   path: '/v1/conversations/{conversation}/recall',
-  summary: 'Makes a note of what the log has and the context of the model has not',
+  summary: 'Makes a note of the recorded content that the context of the model lacks',
   roles: ['read'],
   reach: 'conversation',
   params: ofConversation,

@@ -20,7 +20,7 @@ async function rulesIn(file: string): Promise<string[]> {
 
 export const recall: CliCommand = {
   words: 'recall <conversation>',
-  describe: 'Print a note for an agent: what the log has and its context has lost',
+  describe: 'Print a note for an agent: recorded content that its context lacks',
   uses: ['open'],
   reads: true,
   files: ['rules'],
