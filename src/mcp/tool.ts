@@ -12,7 +12,7 @@ import { asText, type McpLimits } from './quotation.js'
 /** The calls of a ledger that the tools and resources need. */
 export type McpLedger = Pick<
   Ledger,
-  'context' | 'messages' | 'log' | 'diff' | 'explain' | 'forgotten' | 'list' | 'search'
+  'context' | 'messages' | 'log' | 'diff' | 'explain' | 'forgotten' | 'recall' | 'list' | 'search'
 > & {
   readonly editions: Pick<Ledger['editions'], 'undo'>
   readonly conversation: (...args: Parameters<Ledger['conversation']>) => Pick<Chat, 'pin'> & {

@@ -70,6 +70,7 @@ describe.each<Era>(['legacy', 'auto'])('a client of the protocol, %s', (era) => 
       conversation_at: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
       explain_compaction: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
       what_was_forgotten: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+      recall: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
       compact_context: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
       undo_compaction: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
       pin_message: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
@@ -125,6 +126,13 @@ describe.each<Era>(['legacy', 'auto'])('a client of the protocol, %s', (era) => 
     const only = (await ask(client, 'what_was_forgotten', { cycle: 1, verdicts: ['kept'] })).data
     expect(only['cycles']).toEqual([expect.objectContaining({ cycle: 1 })])
     expect(JSON.stringify(only)).not.toContain('"verdict":"gone"')
+  })
+
+  it('gets back what its context lacks', async () => {
+    const { data } = await ask(client, 'recall', { tokens: 300 })
+    const note = await ledger.recall(ODD, { tokens: 300 })
+    expect(data).toMatchObject({ conversationId: ODD, text: note.text, tokens: note.tokens })
+    expect(note.text).not.toBe('')
   })
 
   it('reads conversations, cycles and messages as resources', async () => {
@@ -279,6 +287,7 @@ describe('what a server is bound to', () => {
         ['conversation_at', {}],
         ['explain_compaction', {}],
         ['what_was_forgotten', {}],
+        ['recall', {}],
         ['compact_context', { operationId: 'o' }],
         ['undo_compaction', { cycle: 1, operationId: 'o' }],
         ['pin_message', { messageId: 'secret', operationId: 'o' }],
@@ -323,6 +332,7 @@ describe('what a server is bound to', () => {
       'conversation_at',
       'explain_compaction',
       'what_was_forgotten',
+      'recall',
     ])
     await expect(ask(client, 'pin_message', { messageId: 'm39', operationId: 'x' })).rejects.toThrow(/pin_message/u)
   })
@@ -426,6 +436,7 @@ describe('how much answers hold', () => {
     ['memory_read', { query: 'tool_c1 🛶', limit: 50 }],
     ['explain_compaction', {}],
     ['what_was_forgotten', {}],
+    ['recall', { tokens: 1_000_000 }],
   ])('%s is bounded', async (name, args) => {
     const { text, error } = await ask(client, name, args)
     expect([error, text.length <= limits.answerCharacters]).toEqual([undefined, true])

@@ -6,6 +6,7 @@ import { explainCompaction } from './explain-compaction.js'
 import { listConversations } from './list-conversations.js'
 import { memoryRead } from './memory-read.js'
 import { pinMessage } from './pin-message.js'
+import { recall } from './recall.js'
 import { undoCompaction } from './undo-compaction.js'
 import { whatWasForgotten } from './what-was-forgotten.js'
 
@@ -15,6 +16,7 @@ export const tools: readonly McpTool[] = [
   conversationAt,
   explainCompaction,
   whatWasForgotten,
+  recall,
   compactContext,
   undoCompaction,
   pinMessage,

@@ -1,0 +1,51 @@
+import { z } from 'zod'
+import { QUOTATION, quotation } from '../quotation.js'
+import { READS, toolOfConversation } from '../tool.js'
+
+/** JSON characters of a token in the worst case, and of the other fields of the answer. */
+const CHARACTERS_PER_TOKEN = 8
+const OTHER_CHARACTERS = 1_000
+const NOTE_TOKENS = 1_500
+
+export const recall = toolOfConversation(
+  {
+    name: 'recall',
+    title: 'What your context lacks after a compaction',
+    description:
+      'A short note of the recorded content that the context lacks since it was compacted: rules of the user, open work, decisions, findings, commands and how they ended, files under change, errors. Original words with their revisions; computed without a model. Empty if nothing is missing.',
+    annotations: READS,
+    input: {
+      tokens: z
+        .number()
+        .int()
+        .min(100)
+        .max(1_000_000)
+        .optional()
+        .describe('The most tokens of the note. Default: 1500'),
+    },
+    output: z.object({
+      ...quotation,
+      conversationId: z.string(),
+      revision: z.string(),
+      compactions: z.number().int(),
+      text: z.string(),
+      tokens: z.number().int(),
+      entriesLeftOut: z.number().int(),
+    }),
+  },
+  async ({ tokens = NOTE_TOKENS }, { ledger, conversationId, limits }) => {
+    const most = Math.floor((limits.answerCharacters - OTHER_CHARACTERS) / CHARACTERS_PER_TOKEN)
+    const { revision, compactions, text, ...note } = await ledger.recall(conversationId, {
+      tokens: Math.min(tokens, most),
+    })
+    return {
+      quotation: QUOTATION,
+      conversationId,
+      revision: revision.toString(),
+      compactions,
+      text,
+      tokens: note.tokens,
+      entriesLeftOut: Object.values(note.omitted).reduce((sum, count) => sum + count, 0),
+    }
+  },
+)
