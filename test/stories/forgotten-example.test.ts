@@ -54,7 +54,7 @@ it('writes the report as one file to send: proofs, the cost of each pair, and th
     'Never touch the production database: work on the copy at db-copy.harbour.example, port 5544.',
   )
   expect(report).toMatch(/summary line \d/u)
-  expect(report).toMatch(/repeated in <span class="facts" title="revision 33">turn 2</u)
+  expect(report).toMatch(/repeated in <span class="facts" title="event 33">turn 2</u)
   expect(report).toMatch(/Repeated within \d+ messages before: [^.]*; after: [^.]*\./u)
   expect(report).toContain('claude-code 2.1.50')
   // The file runs no script, loads nothing, and links only to itself.
