@@ -1,18 +1,18 @@
-/** The law of erasures at length: in a directory with a search of its files, with killed processes, and real conversations. */
+/**
+ * The law of erasures in real conversations and transcripts. `random-erasures.long.test.ts` has directories and killed
+ * processes.
+ */
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
 import fc from 'fast-check'
-import { spawn } from 'node:child_process'
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { createMemoryKeyVault } from '../../src/adapters/memory/key-vault.js'
 import { openLedger } from '../../src/library/compose.js'
-import { programFile } from '../support/child.js'
 import { ErasingWorld, erasingHistories, type ErasingStep } from '../support/erasing-world.js'
 import { repeated } from '../support/length.js'
 import { sampleConversation } from '../support/real-conversations.js'
 import { describeWithTranscripts, realTranscripts } from '../support/real-transcripts.js'
-import { shinglesInFiles } from '../support/shingles.js'
 
 jest.setTimeout(3_600_000)
 
@@ -21,48 +21,6 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'law-'))
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
-
-const STEPS = ['wrap', 'destroy', 'destroyed'] as const
-
-/** Another process erases a message and is killed at this step. */
-async function eraseUntilKilled(step: string, conversationId: string, messageId: string): Promise<void> {
-  const places = [join(folder, 'ledger'), join(folder, 'keys')]
-  const child = spawn(
-    process.execPath,
-    [programFile('erase-until-killed'), ...places, step, JSON.stringify([{ conversationId, messageId }])],
-    {
-      stdio: 'inherit',
-    },
-  )
-  expect(await new Promise((resolve) => child.once('exit', (_code, signal) => resolve(signal)))).toBe('SIGKILL')
-}
-
-it('erasures at random in a directory, with killed processes: nothing is in a file', async () => {
-  const world = await ErasingWorld.open({ store: join(folder, 'ledger'), keys: join(folder, 'keys') })
-  try {
-    const kills = repeated(9, 1)
-    const rounds = fc.sample(erasingHistories(repeated(22, 2)), { numRuns: kills, seed: 20_261_122 })
-    for (const [at, history] of rounds.entries()) {
-      for (const step of history) await world.step(step)
-      const killed = `killed ${String(at)}`
-      const texts = ['Ursula Zwickel', 'Quellenweg 17'].map((text) => `${text} ${String(at * 7_919)}`)
-      await world.add(
-        killed,
-        texts.map((content, index) => ({ id: `m${String(index)}`, role: 'user', content })),
-      )
-      const messageId = world.noteErased(killed, 0)
-      await world.close()
-      await eraseUntilKilled(STEPS[at % STEPS.length] ?? 'wrap', killed, messageId)
-      await world.reopen()
-      expect(await world.ledger.admin.erasure.resume()).toHaveLength(1)
-      await world.check()
-    }
-    expect(world.erasures).toBeGreaterThanOrEqual(repeated(100, 1))
-  } finally {
-    await world.close()
-  }
-  for (const text of world.erasedTexts().slice(-3)) expect(await shinglesInFiles(folder, text.slice(0, 20))).toEqual([])
-})
 
 it('erasures at random in a real conversation', async () => {
   const { messages } = sampleConversation()

@@ -9,7 +9,7 @@ import { RandomErasures } from '../support/random-erasures.js'
 jest.setTimeout(600_000)
 
 const WORLDS = repeated(10, 1)
-const ROUNDS = repeated(5, 3)
+const ROUNDS = repeated(5, 1)
 const ERASURES = 4
 
 it.each(Array.from({ length: WORLDS }, (_none, at) => at))('world %d', async (at) => {

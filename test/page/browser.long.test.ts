@@ -170,7 +170,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
   it('every conversation: its timeline, cycles, graph, log and what was forgotten', async () => {
     const { page, wrong, context } = await entered()
     // The conversations of one program have much in common.
-    const step = Math.ceil(names.length / repeated(names.length, 12))
+    const step = Math.ceil(names.length / repeated(names.length, 8))
     for (const c of [
       ...names.filter((_name, index) => index % step === 0),
       HOSTILE,

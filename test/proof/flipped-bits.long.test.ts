@@ -74,7 +74,7 @@ describe('a flipped bit is found', () => {
     const random = randomOf(1)
     const events = await opened.db.query<Record<string, string>>('select * from events order by position')
     const missed: string[] = []
-    for (let run = 0; run < repeated(250, 25); run += 1) {
+    for (let run = 0; run < repeated(250, 12); run += 1) {
       const event = events[Math.floor(random() * events.length)] ?? {}
       const column = ['data', 'metadata', 'type', 'stream', 'data', 'metadata', 'data'][run % 7] ?? ''
       const text = Buffer.from(event[column] ?? '')
@@ -97,7 +97,7 @@ describe('a flipped bit is found', () => {
     const tiles = await opened.db.query<{ level: number; index: string; hashes: Uint8Array }>(
       'select * from proof_tiles',
     )
-    for (let run = 0; run < repeated(100, 20); run += 1) {
+    for (let run = 0; run < repeated(100, 10); run += 1) {
       const { level, index, hashes } = tiles[run % tiles.length] ?? { level: 0, index: '0', hashes: new Uint8Array() }
       const changed = flipped(hashes, Math.floor(random() * hashes.length), Math.floor(random() * 8))
       const put = 'update proof_tiles set hashes = $3 where level = $1 and index = $2'
@@ -150,7 +150,7 @@ describe('a flipped bit is found', () => {
   it('in up to 1,000 places of an evidence file, by its script and by another program', async () => {
     const random = randomOf(4)
     const file = Buffer.from(await evidenceFile(await opened.ledger.admin.proofs.evidence(CONVERSATION)))
-    const files = Array.from({ length: repeated(1_000, 100) }, () =>
+    const files = Array.from({ length: repeated(1_000, 40) }, () =>
       flipped(file, Math.floor(random() * file.length), Math.floor(random() * 8)),
     )
     expect(await missedByScript(files)).toEqual([])
@@ -165,7 +165,7 @@ describe('a flipped bit is found', () => {
     const to = Buffer.byteLength(text.slice(0, text.indexOf('</script>', text.indexOf(START))))
     const original = signedPart(parsed(jsonOf(text)))
     const files: Buffer[] = []
-    while (files.length < repeated(1_000, 100)) {
+    while (files.length < repeated(1_000, 40)) {
       const changed = flipped(file, from + Math.floor(random() * (to - from)), Math.floor(random() * 7))
       // Another spelling of the same content, such as \\u003C for \\u003c, changes nothing.
       const part = signedPart(parsed(jsonOf(changed.toString('utf8'))))

@@ -16,7 +16,7 @@ import { copyKeys } from '../../src/sealing/copy-keys.js'
 import { TextKeys } from '../../src/sealing/text-keys.js'
 import { SMALL } from '../support/conversations.js'
 import { startWireServer } from '../support/kurrentdb/server.js'
-import { longDescribe, longTest } from '../support/length.js'
+import { wholeDescribe } from '../support/length.js'
 import { openTestDatabase } from '../support/memory-database.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
 import { shinglesInFiles } from '../support/shingles.js'
@@ -119,11 +119,8 @@ const TARGETS: readonly Target[] = [
       ]),
 ]
 
-// A directory is tested by `npm test`, and every store by the long tests.
-const targets = [
-  ...TARGETS.slice(0, 1).map((target) => ({ target, run: describe })),
-  ...TARGETS.slice(1).map((target) => ({ target, run: longDescribe })),
-]
+// A copy to a server uses the SQL of a directory, so only `npm run test:all` copies to a server.
+const targets = TARGETS.map((target) => ({ target, run: target.name === 'Postgres' ? wholeDescribe : describe }))
 for (const { target: tested, run } of targets)
   run(`from a directory to ${tested.name}`, () => {
     let to: Place
@@ -200,7 +197,7 @@ for (const { target: tested, run } of targets)
   })
 
 describe('with another key vault', () => {
-  longTest('the target is read with its own keys alone, and the source keeps its own', async () => {
+  it('the target is read with its own keys alone, and the source keeps its own', async () => {
     const [from, to, keys, toKeys] = ['from', 'to', 'keys', 'to-keys'].map((name) => join(folder, name))
     const source = await places.openLedger({ store: from ?? '', keys: keys ?? '', erasable: true, policy: SMALL })
     await fill(source)
