@@ -12,7 +12,8 @@ import { lostIn } from '../forgotten/count-lost.js'
 import { stats } from '../history/stats.js'
 import { entriesOf } from '../recall/entries.js'
 import { missingContext } from '../recall/missing-context.js'
-import { LEAST_NOTE_TOKENS, NOTE_TOKENS, noteOf } from '../recall/note.js'
+import { LEAST_NOTE_TOKENS, NOTE_TOKENS } from '../domain/values/recall-note.js'
+import { noteOf } from '../recall/note.js'
 import { totalForgotten, type Counted } from '../forgotten/totals.js'
 import type { LostCount } from '../ports/lost-counts.js'
 import { revisionOf } from '../history/time-travel.js'
@@ -114,17 +115,17 @@ const createRevisionAt =
     return valueOf(await revisionOf(log, conversationId, moment, clock.now()), problem)
   }
 
-const recallCall =
-  ({ log, clock, gate, lookup }: HistoryParts): Ledger['recall'] =>
-  async (conversationId, options) => {
+const recallCall = ({ log, clock, gate, lookup }: HistoryParts): Ledger['recall'] => {
+  const revisionAt = createRevisionAt({ log, clock })
+  return async (conversationId, options) => {
     gate.open()
     const { at, tokens = NOTE_TOKENS, rules = [] } = optionsGiven('recall', options, RECALL)
     if (!Number.isSafeInteger(tokens) || tokens < LEAST_NOTE_TOKENS)
       throw bad('tokens', `must be a whole number of at least ${String(LEAST_NOTE_TOKENS)}`)
     if (!Array.isArray(rules) || rules.some((rule) => typeof rule !== 'string' || rule.trim() === ''))
       throw bad('rules', 'must be a list of texts')
-    await lookup.existing(conversationId)
-    const until = at === undefined ? undefined : await createRevisionAt({ log, clock })(conversationId, 'at', at)
+    await lookup.isThere(conversationId)
+    const until = at === undefined ? undefined : await revisionAt(conversationId, 'at', at)
     const missing = await missingContext(log, conversationId, until)
     const note = noteOf(entriesOf(missing, rules), tokens)
     const unfit = rules.length - note.entries.filter(({ revision }) => revision === undefined).length
@@ -132,6 +133,7 @@ const recallCall =
     const { revision, compactions } = missing
     return { conversationId, revision, compactions, ...note }
   }
+}
 
 const diffCall = ({ log, clock, gate, freshness, lookup }: HistoryParts): Ledger['diff'] => {
   const revisionAt = createRevisionAt({ log, clock })

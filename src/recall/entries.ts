@@ -4,9 +4,9 @@
  * no model is called.
  */
 import { hasCue } from '../domain/text/cues.js'
-import { nameOf, worksOf, type Work } from '../forgotten/tool-calls.js'
+import type { RecallSection } from '../domain/values/recall-note.js'
+import { isSamePath, nameOf, worksOf, type Work } from '../forgotten/tool-calls.js'
 import { failuresIn, type Failure } from '../forgotten/failures.js'
-import { isSamePath } from '../forgotten/tool-calls.js'
 import { inOrderOfConsequence, NAMES } from '../forgotten/foremost.js'
 import { itemsOf, type Item } from '../forgotten/items.js'
 import { createJudge } from '../forgotten/judge.js'
@@ -16,21 +16,6 @@ import { quote } from '../forgotten/quote.js'
 import type { ReportMessage } from '../forgotten/report-input.js'
 import type { MissingContext } from './missing-context.js'
 import { todoListOf } from './todo-list.js'
-
-/** The sections of a note, in its order. */
-export const RECALL_SECTIONS = [
-  'rules',
-  'work',
-  'decisions',
-  'findings',
-  'commands',
-  'files',
-  'errors',
-  'names',
-  'results',
-] as const
-/** A section of a note. */
-export type RecallSection = (typeof RECALL_SECTIONS)[number]
 
 /** One line of a note. */
 export interface RecallEntry {
@@ -288,11 +273,11 @@ export function entriesOf(missing: MissingContext, rules: readonly string[]): Re
   const found = itemsOf(removed, removedWorks, remaining)
   const findings = findingItems(missing)
   const judge = createJudge(missing, [...found, ...findings])
-  const texts = new Map(found.map((item) => [`${item.kind} ${quote(item.text)}`, item.text]))
+  // The whole text: a report has it shortened.
   const items = inOrderOfConsequence(
-    found.map((item) => judgedOf(item, judge(item))),
+    found.map((item) => ({ ...judgedOf(item, judge(item)), text: item.text })),
     after,
-  ).map((item) => ({ ...item, text: texts.get(`${item.kind} ${item.text}`) ?? item.text }))
+  )
   const failures = new Map(failuresIn(works).map((failure) => [failure.work, failure]))
   const files = fileEntries(works, missingIds)
   return [

@@ -3,11 +3,8 @@
  * first gets its share; then the rest of the limit goes to the sections in their order.
  */
 import { defaultEstimator } from '../domain/values/tokens.js'
-import { RECALL_SECTIONS, type RecallEntry, type RecallSection } from './entries.js'
-
-/** The default limit of a note, and the least. */
-export const NOTE_TOKENS = 1_500
-export const LEAST_NOTE_TOKENS = 100
+import { RECALL_SECTIONS, type RecallSection } from '../domain/values/recall-note.js'
+import type { RecallEntry } from './entries.js'
 
 /** A note for an agent. */
 export interface RecallNote {

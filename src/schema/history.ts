@@ -1,6 +1,7 @@
 /** The history of conversations: log, cycles, differences, origins, verification. */
 import { z } from 'zod'
 import type { PriceTable } from '../domain/reports/prices.js'
+import { LEAST_NOTE_TOKENS } from '../domain/values/recall-note.js'
 import { metadataSchema } from '../domain/events/index.js'
 import { count, optional, parsedByLedger, record, tokens } from './answer.js'
 import { difference, explanation } from './answers/explanation.js'
@@ -174,7 +175,7 @@ export const recall = route({
   body: z
     .strictObject({
       at: at.optional(),
-      tokens: z.number().int().min(1).optional(),
+      tokens: z.number().int().min(LEAST_NOTE_TOKENS).optional(),
       rules: z.array(z.string().min(1)).optional(),
     })
     .meta({ id: 'RecallOptions' }),

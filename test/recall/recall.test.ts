@@ -124,9 +124,11 @@ async function recordedTexts(id: string): Promise<ReadonlyMap<number, string>> {
   return texts
 }
 
+const lettersOf = (text: string): string => text.replaceAll(/[^\p{L}\p{N}]/gu, '')
+
 describe('whatever the conversation and the limit', () => {
   it('a note keeps its limit, quotes the messages of its revisions, and repeats none of the context', async () => {
-    let entries = 0
+    let [entries, quotations] = [0, 0]
     const lived = fc.tuple(histories(12), fc.integer({ min: 100, max: 2_000 }))
     await fc.assert(
       fc.asyncProperty(lived, async ([messages, limit]) => {
@@ -141,13 +143,16 @@ describe('whatever the conversation and the limit', () => {
         for (const { revision = -1, text } of note.entries) {
           expect([said.has(revision), live.has(revision)]).toEqual([true, false])
           expect(note.text).toContain(`- ${text} (r${String(revision)})`)
-          const quoted = /“([\w ,.]+)”$/u.exec(text)?.[1] ?? ''
-          expect((said.get(revision) ?? '').replaceAll(/\s+/gu, ' ')).toContain(quoted)
+          // A quotation has the message's letters and digits, in one line and without control characters.
+          const quoted = lettersOf(/“([^“”…]+)”$/u.exec(text)?.[1] ?? '')
+          if (quoted !== '') quotations += 1
+          expect(lettersOf(said.get(revision) ?? '')).toContain(quoted)
         }
       }),
       { numRuns: 15 },
     )
     expect(entries).toBeGreaterThan(15)
+    expect(quotations).toBeGreaterThan(5)
   })
 })
 

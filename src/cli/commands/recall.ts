@@ -4,6 +4,7 @@ import { conversation, text, type CliCommand } from '../command.js'
 import { count, line, many, note, noteColours, write } from '../output.js'
 import { announced, conversationNamed } from '../find-conversation.js'
 import { sentenceOf } from '../../ports/store-error.js'
+import { NOTE_TOKENS } from '../../domain/values/recall-note.js'
 import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 
@@ -27,7 +28,7 @@ export const recall: CliCommand = {
   positionals: { conversation },
   options: {
     at: text('The note for the context at this point: a revision, a time, or the id of a message [default: now]'),
-    tokens: text('Most tokens of the note, estimated [default: 1500]'),
+    tokens: text(`Most tokens of the note, estimated [default: ${String(NOTE_TOKENS)}]`),
     rules: text('File of rules that the note begins with, one on each line'),
   },
   examples: [

@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import { LEAST_NOTE_TOKENS, NOTE_TOKENS } from '../../domain/values/recall-note.js'
 import { QUOTATION, quotation } from '../quotation.js'
 import { READS, toolOfConversation } from '../tool.js'
 
 /** JSON characters of a token in the worst case, and of the other fields of the answer. */
 const CHARACTERS_PER_TOKEN = 8
 const OTHER_CHARACTERS = 1_000
-const NOTE_TOKENS = 1_500
 
 export const recall = toolOfConversation(
   {
@@ -18,10 +18,10 @@ export const recall = toolOfConversation(
       tokens: z
         .number()
         .int()
-        .min(100)
+        .min(LEAST_NOTE_TOKENS)
         .max(1_000_000)
         .optional()
-        .describe('The most tokens of the note. Default: 1500'),
+        .describe(`The most tokens of the note. Default: ${String(NOTE_TOKENS)}`),
     },
     output: z.object({
       ...quotation,

@@ -1,0 +1,20 @@
+/** The sections and the limits of the note that restores an agent after a compaction. */
+
+/** The sections of a note, in its order. */
+export const RECALL_SECTIONS = [
+  'rules',
+  'work',
+  'decisions',
+  'findings',
+  'commands',
+  'files',
+  'errors',
+  'names',
+  'results',
+] as const
+/** A section of a note. */
+export type RecallSection = (typeof RECALL_SECTIONS)[number]
+
+/** The default limit of a note in tokens, and the least. */
+export const NOTE_TOKENS = 1_500
+export const LEAST_NOTE_TOKENS = 100
