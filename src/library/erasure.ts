@@ -6,6 +6,7 @@ import { planConversation, type ConversationPlan, type MessageChoice } from '../
 import type { ErasureRefusal } from '../domain/retention/judge-erasure.js'
 import { createJudge } from '../retention/judge.js'
 import { readRetention } from '../retention/retention-stream.js'
+import { removeUnusedVectors } from '../../projections/read-models/archive-index/vectors.js'
 import type { ProjectionRunner } from '../../projections/engine/runner.js'
 import type { Conversations } from '../recording/handle-command.js'
 import { notErasable, type TextKeys } from '../sealing/text-keys.js'
@@ -19,7 +20,7 @@ import type { ProvenanceOf } from './provenance.js'
 
 export interface ErasingParts extends Pick<
   LedgerParts,
-  'log' | 'clock' | 'projections' | 'pendingErasures' | 'cleanStorage' | 'workers' | 'onProblem'
+  'log' | 'clock' | 'db' | 'projections' | 'pendingErasures' | 'cleanStorage' | 'workers' | 'onProblem'
 > {
   readonly conversations: Conversations
   readonly runner: ProjectionRunner
@@ -47,9 +48,10 @@ export const erasurePartsOf = (
     cleanStorage,
     runner,
     projections,
+    db,
   }: Pick<
     ErasingParts,
-    'log' | 'conversations' | 'clock' | 'pendingErasures' | 'cleanStorage' | 'runner' | 'projections'
+    'log' | 'conversations' | 'clock' | 'pendingErasures' | 'cleanStorage' | 'runner' | 'projections' | 'db'
   >,
   keys: TextKeys,
 ): ErasureParts => ({
@@ -60,6 +62,7 @@ export const erasurePartsOf = (
   pending: pendingErasures,
   rewriteRows: async () => {
     await runner.rebuild('all', { fresh: true })
+    await removeUnusedVectors(db)
     return projections.map(({ name }) => name)
   },
   cleanStorage,

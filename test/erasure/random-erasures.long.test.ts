@@ -1,6 +1,7 @@
 /**
  * 200 random erasures of messages, persons and conversations, with processes that are killed (-9) in the middle: every
- * erasure has one receipt, `verify` is ok, and no piece of eight bytes of an erased text is in a file or an output.
+ * erasure has one receipt, `verify` is ok, and neither a piece of eight bytes of an erased text nor its vector is in a
+ * file or an output.
  */
 import { expect, it, jest } from '@jest/globals'
 import { repeated } from '../support/length.js'

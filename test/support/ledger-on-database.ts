@@ -18,6 +18,7 @@ import { systemClock } from '../../src/ports/clock.js'
 import type { EmbeddingModel } from '../../src/ports/embedding-model.js'
 import type { Database } from '../../src/ports/sql.js'
 import type { Summarizer } from '../../src/ports/summarizer.js'
+import type { TextKeys } from '../../src/sealing/text-keys.js'
 import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
 import { projectionsFor } from '../../projections/index.js'
 
@@ -30,6 +31,8 @@ export async function ledgerOn(
     readonly onProblem?: (problem: unknown) => void
     readonly workers?: 'inside' | 'elsewhere'
     readonly embedding?: EmbeddingModel
+    /** The keys of an erasable ledger. */
+    readonly keys?: TextKeys
     /** False where another ledger is open on the same database. */
     readonly alone?: boolean
   } = {},
@@ -37,7 +40,7 @@ export async function ledgerOn(
   await migrateLog(db)
   const store = createPostgresEventStore(db)
   return createLedger({
-    log: { store, bodies: createPostgresBodyStore(db) },
+    log: { store, bodies: createPostgresBodyStore(db), keys: options.keys },
     name: db.name,
     db,
     projections: projectionsFor(store),

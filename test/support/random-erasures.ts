@@ -1,6 +1,6 @@
 /**
- * A ledger in a directory in which texts are erased at random, by a process that is killed (-9) at a random call of the
- * database engine. Each message has a sentence of a real conversation and unique words. The summarizer copies
+ * A ledger in a directory in which texts are erased at random, by processes that are killed (-9) at a random call of the
+ * database engine. Each message has a sentence of a real conversation, unique words, and a vector. The summarizer copies
  * sentences, so summaries have erased texts too.
  */
 import { deepEqual } from 'node:assert/strict'
@@ -13,19 +13,24 @@ import type { MessageInput } from '../../src/domain/values/message.js'
 import type { PolicySettings } from '../../src/domain/values/policy.js'
 import type { ErasureTarget } from '../../src/library/ledger-erasure.js'
 import type { Ledger } from '../../src/library/ledger.js'
+import { sha256 } from '../../src/domain/values/hash.js'
 import { openLedger } from '../../src/library/compose.js'
 import { programFile } from './child.js'
 import { runCli } from './cli.js'
 import { SMALL, talk } from './conversations.js'
 import { encodings, ErasedPieces, filesOf } from './erased-pieces.js'
+import { embeddingsAnswer, startOpenAiStub, stubVector, type OpenAiStub } from './openai-stub.js'
 import { realConversations } from './real-conversations.js'
 
 const POLICY: PolicySettings = { ...SMALL, maxSummaryTokens: 200 }
 const TALKS = 3
 const PERSONS = 4
 const MESSAGES = 6
+/** Processes in a round that erase and are killed. */
+const PROCESSES = 2
 /** More than the calls of the database engine in an erasure, so that some processes end before their kill. */
 const CALLS = 900
+const EMBEDDING_MODEL = 'stub-embedding-1'
 
 /** Numbers from 0 to below `below`, the same for the same seed. */
 type Random = (below: number) => number
@@ -66,18 +71,28 @@ function sentences(): string[] {
 }
 const SENTENCES = sentences()
 
+/** A conversation of three rounds. No sentence has an underscore, so no piece of an erased text is in a name. */
+const talkName = (at: number, round: number): string => `talk_${String(at)}_${String(Math.ceil(round / 3))}`
+
 const uniqueText = (name: string): string => createHash('sha256').update(name).digest('base64url')
 
-const openWorld = (folder: string): Promise<Ledger> =>
+const openWorld = (folder: string, { baseUrl }: OpenAiStub): Promise<Ledger> =>
   openLedger({
     store: join(folder, 'store'),
     keys: join(folder, 'keys'),
     erasable: true,
     policy: POLICY,
+    embedding: { model: EMBEDDING_MODEL, baseUrl, apiKey: 'test' },
     onProblem: (problem) => {
       throw problem instanceof Error ? problem : new Error(JSON.stringify(problem))
     },
   })
+
+/** What files have of a vector: its numbers, and the hash of its text. */
+const vectorBytes = (text: string): readonly Buffer[] => [
+  Buffer.from(Float32Array.from(stubVector(text)).buffer),
+  Buffer.from(sha256(text)),
+]
 
 /** All answers of the ledger, as text. */
 async function everythingOf(ledger: Ledger): Promise<string> {
@@ -96,8 +111,12 @@ export interface Figures {
   conversations: number
   persons: number
   kills: number
-  /** Erasures that `resume` completed. */
+  /** Erasures that `resume` completed in the process of the test. */
   resumed: number
+  /** Lists of messages that were imported again. */
+  imports: number
+  rebuilds: number
+  editions: number
   /** Bytes of files and outputs that were searched. */
   searchedBytes: number
   /** Pieces of erased texts that were searched, at the end. */
@@ -118,6 +137,9 @@ export class RandomErasures {
     persons: 0,
     kills: 0,
     resumed: 0,
+    imports: 0,
+    rebuilds: 0,
+    editions: 0,
     searchedBytes: 0,
     pieces: 0,
   }
@@ -127,12 +149,14 @@ export class RandomErasures {
     private readonly seed: string,
     private readonly random: Random,
     private readonly baseline: readonly Buffer[],
+    private readonly embeddings: OpenAiStub,
   ) {}
 
   /** Creates the directory. Pieces in its first files, or in the program, identify no erased text. */
   static async create(seed: string): Promise<RandomErasures> {
     const folder = await mkdtemp(join(tmpdir(), 'random-erasures-'))
-    const ledger = await openWorld(folder)
+    const embeddings = await startOpenAiStub(embeddingsAnswer)
+    const ledger = await openWorld(folder, embeddings)
     await ledger.append('neutral', talk(40))
     await ledger.compact('neutral')
     const text = await everythingOf(ledger)
@@ -140,7 +164,7 @@ export class RandomErasures {
     const program = (await filesOf(join('dist', 'src'))).filter((file) => file.endsWith('.js'))
     const files = [...(await filesOf(folder)), ...program]
     const baseline = [Buffer.from(text), ...(await Promise.all(files.map((file) => readFile(file))))]
-    return new RandomErasures(folder, seed, randomFrom(seed), baseline)
+    return new RandomErasures(folder, seed, randomFrom(seed), baseline, embeddings)
   }
 
   private get store(): readonly string[] {
@@ -149,6 +173,7 @@ export class RandomErasures {
 
   async remove(): Promise<void> {
     await this.ledger?.close()
+    await this.embeddings.close()
     await rm(this.folder, { recursive: true, force: true })
   }
 
@@ -160,7 +185,9 @@ export class RandomErasures {
     await this.closed()
     // The search finds texts that are not erased yet.
     if (this.round === 1) deepEqual(await this.searchFiles().catch(() => 'found'), 'found')
-    await this.eraseUntilKilled(targets.map(({ target }) => target))
+    const each = Math.ceil(targets.length / PROCESSES)
+    for (let from = 0; from < targets.length; from += each)
+      await this.eraseUntilKilled(targets.slice(from, from + each).map(({ target }) => target))
     const ledger = await this.opened()
     this.figures.resumed += (await ledger.admin.erasure.resume()).length
     for (const { target, messages } of targets) {
@@ -172,7 +199,7 @@ export class RandomErasures {
   }
 
   private async opened(): Promise<Ledger> {
-    this.ledger ??= await openWorld(this.folder)
+    this.ledger ??= await openWorld(this.folder, this.embeddings)
     return this.ledger
   }
 
@@ -189,7 +216,7 @@ export class RandomErasures {
   private async grow(): Promise<void> {
     const ledger = await this.opened()
     for (let at = 0; at < TALKS; at += 1) {
-      const conversationId = `talk ${String(at)} of ${String(Math.ceil(this.round / 3))}`
+      const conversationId = talkName(at, this.round)
       if (this.erasedConversations.has(conversationId)) continue
       const added = Array.from({ length: MESSAGES }, () => this.message(conversationId))
       await ledger.append(
@@ -199,6 +226,7 @@ export class RandomErasures {
       await ledger.compact(conversationId)
       if (this.random(3) === 0) await this.replay(conversationId)
     }
+    await ledger.admin.projections.fillVectors()
   }
 
   private message(conversationId: string): Known {
@@ -292,6 +320,7 @@ export class RandomErasures {
   private async replay(conversationId: string): Promise<void> {
     const { editions } = await this.opened()
     const policy = { ...POLICY, chunkSize: 2 + this.random(3) }
+    this.figures.editions += 1
     const { editionId } = await editions.replay({ conversations: [conversationId], policy })
     if (this.random(2) === 0) await editions.adopt(conversationId, editionId, { policy })
   }
@@ -299,10 +328,13 @@ export class RandomErasures {
   /** What could bring texts back. */
   private async afterwards(): Promise<void> {
     const ledger = await this.opened()
-    const conversationId = `talk ${String(this.random(TALKS))} of ${String(Math.ceil(this.round / 3))}`
+    const conversationId = talkName(this.random(TALKS), this.round)
     const isErased = this.erasedConversations.has(conversationId)
     if (this.random(2) === 0) await this.importAgain(conversationId)
-    if (this.random(3) === 0) await ledger.admin.projections.rebuild('all')
+    if (this.random(3) === 0) {
+      await ledger.admin.projections.rebuild('all')
+      this.figures.rebuilds += 1
+    }
     if (!isErased && this.random(2) === 0) await this.replay(conversationId)
     const message = this.liveOf(conversationId)[0]
     if (message === undefined || this.random(2) !== 0) return
@@ -315,11 +347,12 @@ export class RandomErasures {
   /** Imports the same list again: in its conversation, and without ids in another one, which is erased afterwards. */
   private async importAgain(conversationId: string): Promise<void> {
     const ledger = await this.opened()
+    this.figures.imports += 1
     const inputs = this.messages
       .filter((message) => message.conversationId === conversationId)
       .map(({ input: { subjects: _subjects, ...input } }) => input)
     if (!this.erasedConversations.has(conversationId)) await ledger.append(conversationId, inputs)
-    const copy = `copy ${String(this.round)}`
+    const copy = `copy_${String(this.round)}`
     await ledger.append(
       copy,
       inputs.map(({ id: _id, ...input }) => input),
@@ -340,10 +373,14 @@ export class RandomErasures {
     this.outputs.push(stdout, stderr)
   }
 
+  /** Erased messages whose texts have not been searched. */
+  private newlyErased(): Known[] {
+    return this.messages.filter((message) => message.isErased && !this.searched.has(message))
+  }
+
   /** A search for the texts of all messages that are erased by now. */
   private searchOfErased(): (bytes: Buffer, where: string) => void {
-    for (const message of this.messages) {
-      if (!message.isErased || this.searched.has(message)) continue
+    for (const message of this.newlyErased()) {
       this.searched.add(message)
       this.pieces.add(message.input.content)
     }
@@ -381,9 +418,14 @@ export class RandomErasures {
   }
 
   private async searchFiles(): Promise<void> {
+    const vectors = this.newlyErased().flatMap(({ input }) => vectorBytes(input.content))
     const search = this.searchOfErased()
     for (const output of this.outputs.splice(0)) search(Buffer.from(output), 'an output')
-    for (const file of await filesOf(this.folder)) search(await readFile(file), file)
+    for (const file of await filesOf(this.folder)) {
+      const bytes = await readFile(file)
+      search(bytes, file)
+      deepEqual([file, vectors.filter((vector) => bytes.includes(vector)).length], [file, 0])
+    }
   }
 
   /** Each erasure has one request and one receipt in each of its conversations. */

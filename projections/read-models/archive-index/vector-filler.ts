@@ -340,9 +340,11 @@ class BackgroundVectorFiller implements VectorFiller {
         detail: `${this.model} returned ${String(vectors.length)} vectors for ${String(texts.length)} texts, or vectors of different lengths or without finite numbers`,
       }
     }
+    // A text may have been erased since it was read.
     await db.query(
       `insert into archive_vectors (model, text_hash, dimensions, embedding)
-       select $1, text_hash, $2::int4, embedding::vector from unnest($3::text[], $4::text[]) as u(text_hash, embedding) on conflict do nothing`,
+       select $1, text_hash, $2::int4, embedding::vector from unnest($3::text[], $4::text[]) as u(text_hash, embedding)
+       where exists (select from archive_messages m where m.text_hash = u.text_hash) on conflict do nothing`,
       [this.model, dimensions, texts.map(({ textHash }) => textHash), vectors.map(asText)],
     )
     if (!this.indexed.has(dimensions)) await createVectorIndex(db, dimensions)

@@ -46,6 +46,19 @@ export async function createVectorTable(db: Pick<Database, 'hasVector' | 'transa
   return true
 }
 
+/**
+ * Removes the vectors of texts that no message has any more, after an erasure. The lock waits for statements of other
+ * processes that store vectors; later ones see that the text is gone.
+ */
+export async function removeUnusedVectors(db: Sql): Promise<void> {
+  const [found] = await db.query<{ exists: boolean }>(`select to_regclass('archive_vectors') is not null as exists`)
+  if (found?.exists !== true) return
+  await db.transaction(async (sql) => {
+    await sql.script(`lock table archive_vectors in share row exclusive mode;
+      delete from archive_vectors v where not exists (select from archive_messages m where m.text_hash = v.text_hash)`)
+  })
+}
+
 /** Creates the index for vectors of one length. The column has no length, so that models can change; the index needs one. */
 export async function createVectorIndex(db: Sql, dimensions: number): Promise<void> {
   if (dimensions > MAX_INDEXED_DIMENSIONS) return

@@ -1,7 +1,8 @@
 /**
  * Erases, and kills itself at a step: of the key vault (`wrap`, `destroy`, `destroyed`), before a statement with a text
  * (`before:TEXT`), or at the Nth call of the database engine (`call:N`); it ends normally if there are fewer calls. What
- * to erase is a list of targets as JSON.
+ * to erase is a list of targets as JSON. With `call:N`, interrupted erasures are completed
+ * first.
  */
 import { PGlite } from '@electric-sql/pglite'
 import { createKeyFolder } from '../../../src/adapters/file/key-folder.js'
@@ -43,6 +44,7 @@ PGlite.prototype.execProtocolRawSync = function dying(this: PGlite, message) {
 
 const ledger = await openLedger({ store, keys: vault })
 hasBegun = true
+if (how === 'call') await ledger.admin.erasure.resume()
 const toErase: readonly ErasureTarget[] = JSON.parse(targets)
 for (const target of toErase) await ledger.admin.erasure.run(target, { reason: 'r' })
 await ledger.close()
