@@ -4,6 +4,7 @@
  * no model is called.
  */
 import { hasCue } from '../domain/text/cues.js'
+import { tellingTerms } from '../forgotten/stretches.js'
 import type { RecallSection } from '../domain/values/recall-note.js'
 import { isSamePath, nameOf, worksOf, type Work } from '../forgotten/tool-calls.js'
 import { failuresIn, type Failure } from '../forgotten/failures.js'
@@ -15,6 +16,7 @@ import { judgedOf } from '../forgotten/forgotten.js'
 import { quote } from '../forgotten/quote.js'
 import type { ReportMessage } from '../forgotten/report-input.js'
 import type { MissingContext } from './missing-context.js'
+import { ResultLines } from './result-lines.js'
 import { todoListOf } from './todo-list.js'
 
 /** One line of a note. */
@@ -30,9 +32,10 @@ export interface RecallEntry {
 const MOST_RULE = 400
 const MOST_LINE = 240
 const MOST_OUTPUT = 100
+const MOST_COMMAND = 120
 const LAST_COMMANDS = 4
 const MOST_RESULT = 360
-const MOST_LINES_OF_MESSAGE = 8
+const MOST_LINES_OF_MESSAGE = 14
 
 const entry = (section: RecallSection, text: string, { revision }: ReportMessage): RecallEntry => ({
   section,
@@ -42,10 +45,13 @@ const entry = (section: RecallSection, text: string, { revision }: ReportMessage
 
 const said = (text: string, most = MOST_LINE): string => `“${quote(text, most)}”`
 
+/** Names of parts alone, for example `[reasoning]` or `[image]`. */
+const PARTS_ONLY = /^(?:\s*\[[\w -]{1,40}\])*\s*$/u
+
 const isSaidBy =
   (role: ReportMessage['role']) =>
   (message: ReportMessage): boolean =>
-    message.role === role && message.byProgram !== true && message.text.trim() !== ''
+    message.role === role && message.byProgram !== true && !PARTS_ONLY.test(message.text)
 
 /** The last message of a role, unless a later one is in the context. */
 function lastMissing({ removed, remaining }: MissingContext, role: ReportMessage['role']): ReportMessage | undefined {
@@ -72,6 +78,11 @@ function openTasks(works: readonly Work[], { remaining }: MissingContext): Recal
   ]
 }
 
+const LEAST_TERMS = 3
+
+/** Whether a message says more than that the agent may go on. */
+const saysEnough = (text: string): boolean => tellingTerms(text).length >= LEAST_TERMS
+
 /** The state of the work: the last request, the agent's last words, its open tasks, and calls without an answer. */
 function workEntries(
   missing: MissingContext,
@@ -94,6 +105,7 @@ function workEntries(
       : [entry('work', `first request: ${said(first.text, MOST_RULE)}`, first)]),
     ...missing.removed
       .filter((message) => isSaidBy('user')(message) && message !== request && message !== first && !isKept(message))
+      .filter(({ text }) => saysEnough(text))
       .toReversed()
       .map((message) => entry('work', `said: ${said(message.text, MOST_RULE)}`, message)),
   ]
@@ -135,17 +147,21 @@ function fileEntries(works: readonly Work[], missingIds: ReadonlySet<string>): R
 const REFUSED_BECAUSE = /\b(?:the user said|the user provided the following reason[^:\n]{0,80}):\s*(?<words>\S[^]*)/iu
 
 /** The first and the last line of an output that say something. */
-function outcomeOf(text: string): string {
-  const lines = text.split('\n').filter((line) => /\p{L}{3}|\d/u.test(line))
+function outcomeOf(output: readonly string[]): string {
+  const lines = output.filter((line) => /\p{L}{3}|\d/u.test(line))
   const [first = '', last = ''] = [lines[0], lines.at(-1)]
   return lines.length < 2 ? quote(first, MOST_OUTPUT) : `${quote(first, MOST_OUTPUT)} … ${quote(last, MOST_OUTPUT)}`
 }
+
+/** A command without the change of directory before it. */
+const withoutFolder = (command: string): string => command.replace(/^cd (?:"[^"]*"|'[^']*'|[^&;\s]+) ?(?:&&|;) ?/u, '')
 
 /** The last run of each command that changes or checks something, and the last commands of any kind. */
 function commandEntries(
   works: readonly Work[],
   failures: ReadonlyMap<Work, Failure>,
   missingIds: ReadonlySet<string>,
+  lines: ResultLines,
 ): RecallEntry[] {
   const last = new Map<string, Work>()
   for (const work of works) if (work.query.key.startsWith('command ')) last.set(work.query.key, work)
@@ -158,9 +174,12 @@ function commandEntries(
     .toSorted((a, b) => b.position - a.position)
     .map((work) => {
       const failure = failures.get(work)
-      const outcome =
-        failure === undefined ? outcomeOf(work.result?.text ?? '') : `failed: ${quote(failure.text, MOST_OUTPUT)}`
-      return entry('commands', `${work.query.subject} → ${outcome === '' ? 'no output' : outcome}`, work.by)
+      const outcome = failure === undefined ? outcomeOf(lines.of(work)) : `failed: ${quote(failure.text, MOST_OUTPUT)}`
+      return entry(
+        'commands',
+        `${quote(withoutFolder(work.query.subject), MOST_COMMAND)} → ${outcome === '' ? 'no output' : outcome}`,
+        work.by,
+      )
     })
 }
 
@@ -206,6 +225,7 @@ const linesOf = (text: string): string[] =>
     .replaceAll(/```[^]*?(?:```|$)/gu, '\n')
     .split('\n')
     .map((line) => line.replace(/^\s*(?:[-*#>|]+|\d+[.)])\s*/u, '').trim())
+    .filter((line) => !/[:：]\**$/u.test(line))
     .filter((line) => (line.match(/\p{L}{2,}/gu)?.length ?? 0) >= 3 || /https?:|[0-9a-f]{7,}/u.test(line))
 
 /** Whether a message of the agent ends a turn: it calls no tool, and the next message is the user's, if there is one. */
@@ -255,14 +275,13 @@ function findingItems({ before, removed }: MissingContext): Item[] {
 }
 
 /** The newest results of tools. They use the tokens that the other sections leave. */
-const resultEntries = (works: readonly Work[]): RecallEntry[] =>
-  works
-    .toReversed()
-    .flatMap(({ call, query, result }) =>
-      result === undefined || result.text.trim() === ''
-        ? []
-        : [entry('results', `${call.name}(${query.subject}): ${said(result.text, MOST_RESULT)}`, result)],
-    )
+const resultEntries = (works: readonly Work[], lines: ResultLines): RecallEntry[] =>
+  works.toReversed().flatMap((work) => {
+    const text = quote(lines.of(work).join('\n'), MOST_RESULT)
+    return text === '' || work.result === undefined || work.query.use === 'note'
+      ? []
+      : [entry('results', `${work.call.name}(${work.query.subject}): ${text}`, work.result)]
+  })
 
 /** Everything that the context misses, by section, the most important of each first. */
 export function entriesOf(missing: MissingContext, rules: readonly string[]): RecallEntry[] {
@@ -278,6 +297,7 @@ export function entriesOf(missing: MissingContext, rules: readonly string[]): Re
     found.map((item) => ({ ...judgedOf(item, judge(item)), text: item.text })),
     after,
   )
+  const lines = new ResultLines(removedWorks)
   const failures = new Map(failuresIn(works).map((failure) => [failure.work, failure]))
   const files = fileEntries(works, missingIds)
   return [
@@ -287,11 +307,11 @@ export function entriesOf(missing: MissingContext, rules: readonly string[]): Re
     ...findings
       .filter((item) => judge(item).verdict !== 'kept')
       .map(({ text, message }) => entry('findings', quote(text, MOST_LINE), message)),
-    ...commandEntries(works, failures, missingIds),
+    ...commandEntries(works, failures, missingIds, lines),
     ...files,
     ...errorEntries(items),
     ...nameEntries(items, files),
-    ...resultEntries(removedWorks),
+    ...resultEntries(removedWorks, lines),
   ]
 }
 

@@ -4,6 +4,7 @@
  */
 import { defaultEstimator } from '../domain/values/tokens.js'
 import { RECALL_SECTIONS, type RecallSection } from '../domain/values/recall-note.js'
+import { squash } from '../forgotten/find-text.js'
 import type { RecallEntry } from './entries.js'
 
 /** A note for an agent. */
@@ -47,12 +48,16 @@ const HEAD =
 const lineOf = ({ text, revision }: RecallEntry): string =>
   `- ${text}${revision === undefined ? '' : ` (r${String(revision)})`}`
 
+/** The letters of what an entry quotes. */
+const lettersOf = ({ text }: RecallEntry): string => squash(/“([^]*)”$/u.exec(text)?.[1] ?? text)
+
 const tokensOf = (text: string): number => defaultEstimator.text(`${text}\n`)
 
 /** Chooses entries, the first of each section first. */
 class Choice {
   readonly #chosen = new Set<RecallEntry>()
   readonly #titled = new Set<RecallSection>()
+  readonly #letters: string[] = []
   #tokens = tokensOf(HEAD)
 
   constructor(private readonly limit: number) {}
@@ -61,16 +66,23 @@ class Choice {
   take(section: RecallSection, entries: readonly RecallEntry[], most: number): void {
     let used = 0
     for (const each of entries) {
-      if (this.#chosen.has(each)) continue
+      if (this.#chosen.has(each) || this.#isSaid(each)) continue
       const title = this.#titled.has(section) ? 0 : tokensOf(`\n${SECTION_TITLES[section]}`)
       const tokens = tokensOf(lineOf(each)) + title
       // A long entry is skipped; a shorter one after it may fit.
       if (used + tokens > most || this.#tokens + tokens > this.limit) continue
       this.#chosen.add(each)
+      this.#letters.push(lettersOf(each))
       this.#titled.add(section)
       this.#tokens += tokens
       used += tokens
     }
+  }
+
+  /** Whether a chosen entry already has the words of another one. */
+  #isSaid(each: RecallEntry): boolean {
+    const letters = lettersOf(each)
+    return this.#letters.some((chosen) => chosen.includes(letters))
   }
 
   has(each: RecallEntry): boolean {

@@ -86,6 +86,28 @@ describe('a note', () => {
     expect(note).not.toContain('git push origin main →')
   })
 
+  it('says nothing twice, leaves out who only agrees, and the lines that a program writes around every output', async () => {
+    const around = (output: string): string => `${output}\nShell cwd was reset to /srv/app`
+    const note = await noteFor([
+      { role: 'user', content: 'We decided to round only at the end of the invoice.' },
+      ...call('c1', 'Bash', { command: 'cd /srv/app && make build' }, around('compiled 12 modules of the exporter')),
+      { role: 'user', content: 'yes, proceed' },
+      ...call('c2', 'Bash', { command: 'cd /srv/app && make check' }, around('checked 30 invoices')),
+      ...call(
+        'c3',
+        'shell',
+        { command: 'make ship' },
+        '{"output":"shipped the exporter\\n","metadata":{"exit_code":0}}',
+      ),
+      ...call('c4', 'Bash', { command: 'cd /srv/app && git tag v2' }, around('tagged the second version')),
+      { role: 'assistant', content: '[reasoning]' },
+    ])
+    expect(note.split('round only at the end of the invoice')).toHaveLength(2)
+    expect(note).not.toMatch(/proceed|cwd was reset|reasoning|metadata/u)
+    expect(note).toContain('- make check → checked 30 invoices')
+    expect(note).toContain('- make ship → shipped the exporter')
+  })
+
   it.each([
     ['update_plan', { plan: [{ step: 'Round only at the end', status: 'pending' }] }],
     ['todo_write', { todos: [{ description: 'Round only at the end', status: 'todo' }] }],
