@@ -17,6 +17,7 @@ import { createJudge, type Judgement, type Verdict } from './judge.js'
 import type { JudgedItem } from './judged-item.js'
 import { linesOf } from './passages.js'
 import { messageProof, quote } from './quote.js'
+import { recoveryOf, type Recovery } from './recovery.js'
 import type { ReportInput, ReportMessage } from './report-input.js'
 import { worksOf, type Cost, type Work } from './tool-calls.js'
 
@@ -59,6 +60,8 @@ export interface ForgottenReport {
    * of the context before it, compared with the rest of that context.
    */
   readonly compared: { readonly messages: number; readonly behind: Repeated; readonly before: Repeated }
+  /** The way to the next edit. */
+  readonly recovery: Recovery
 }
 
 const NONE: Amount = { messages: 0, tokens: 0 }
@@ -203,5 +206,6 @@ export function forgottenOf(input: ReportInput): ForgottenReport {
     foremost: foremostOf(items, repetition.doneAgain, summary.kind === 'text'),
     items,
     ...repetition,
+    recovery: recoveryOf(input),
   }
 }

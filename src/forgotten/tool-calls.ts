@@ -226,3 +226,7 @@ export const costOf = ({ call, by, result }: Work): Cost => ({
   tokens: defaultEstimator.text(call.name) + defaultEstimator.text(call.arguments) + (result?.tokens ?? 0),
   milliseconds: millisecondsBetween(by, result),
 })
+
+/** Whether a call changed a file. */
+export const isEdit = ({ query, result }: Work): boolean =>
+  query.use === 'write' && query.files.length > 0 && result?.isError !== true

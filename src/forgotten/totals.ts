@@ -3,6 +3,7 @@ import type { RepeatedPair } from './repeated-work.js'
 import type { ForgottenReport, Repeated, VerdictCounts } from './forgotten.js'
 import { ITEM_KINDS, type ItemKind } from './items.js'
 import type { Verdict } from './judge.js'
+import { totalRecovery, type RecoveryTotal } from './recovery.js'
 import { addCosts } from './tool-calls.js'
 
 /** The attributes by which totals are grouped. */
@@ -29,6 +30,8 @@ export interface ForgottenTotal {
   readonly behind: Repeated
   /** The same measure over stretches of equal length after and before the compactions. */
   readonly compared: { readonly messages: number; readonly behind: Repeated; readonly before: Repeated }
+  /** The way from the compactions to the next edit. */
+  readonly recovery: RecoveryTotal
   /** The number of repeated calls by use of a tool. */
   readonly uses: Readonly<Partial<Record<RepeatedPair['use'], number>>>
 }
@@ -85,6 +88,7 @@ function totalOf(reports: readonly ForgottenReport[]): ForgottenTotal {
       behind: addRepeated(reports.map(({ compared }) => compared.behind)),
       before: addRepeated(reports.map(({ compared }) => compared.before)),
     },
+    recovery: totalRecovery(reports),
     uses: usesOf(reports),
   }
 }

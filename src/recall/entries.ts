@@ -6,7 +6,7 @@
 import { hasCue } from '../domain/text/cues.js'
 import { tellingTerms } from '../forgotten/stretches.js'
 import type { RecallSection } from '../domain/values/recall-note.js'
-import { isSamePath, nameOf, worksOf, type Work } from '../forgotten/tool-calls.js'
+import { isEdit, isSamePath, nameOf, worksOf, type Work } from '../forgotten/tool-calls.js'
 import { failuresIn, type Failure } from '../forgotten/failures.js'
 import { inOrderOfConsequence, NAMES } from '../forgotten/foremost.js'
 import { itemsOf, type Item } from '../forgotten/items.js'
@@ -119,13 +119,10 @@ const itemEntry = (section: RecallSection, text: string, { said: { revision } }:
 
 const isMissing = ({ verdict }: JudgedItem): boolean => verdict !== 'kept'
 
-const isWriting = ({ query, result }: Work): boolean =>
-  query.use === 'write' && query.files.length > 0 && result?.isError !== true
-
 /** The changed files, the last changed first. */
 function fileEntries(works: readonly Work[], missingIds: ReadonlySet<string>): RecallEntry[] {
   const files: { path: string; changes: number; last: Work }[] = []
-  for (const work of works.filter(isWriting))
+  for (const work of works.filter(isEdit))
     for (const path of work.query.files) {
       const known = files.find((file) => isSamePath(file.path, path))
       if (known === undefined) files.push({ path, changes: 1, last: work })

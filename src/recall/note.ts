@@ -3,7 +3,7 @@
  * first gets its share; then the rest of the limit goes to the sections in their order.
  */
 import { defaultEstimator } from '../domain/values/tokens.js'
-import { RECALL_SECTIONS, type RecallSection } from '../domain/values/recall-note.js'
+import { NOTE_BEGINNING, RECALL_SECTIONS, type RecallSection } from '../domain/values/recall-note.js'
 import { squash } from '../forgotten/find-text.js'
 import type { RecallEntry } from './entries.js'
 
@@ -42,8 +42,7 @@ const SHARES: Readonly<Record<RecallSection, number>> = {
   names: 0.04,
   results: 0,
 }
-const HEAD =
-  'Recalled from the log of this conversation after its context was compacted. It has only what your context lacks. Quotations are original words; r12 is revision 12 of the log.'
+const HEAD = `${NOTE_BEGINNING} after its context was compacted. It has only what your context lacks. Quotations are original words; r12 is revision 12 of the log.`
 
 const lineOf = ({ text, revision }: RecallEntry): string =>
   `- ${text}${revision === undefined ? '' : ` (r${String(revision)})`}`

@@ -1,8 +1,10 @@
 import type { Ledger, TotalStats } from '../../library/ledger.js'
-import { text, type CliCommand } from '../command.js'
+import { text, toggle, type CliCommand } from '../command.js'
+import type { CommandArgs } from '../command-args.js'
 import { CommandExit, EXIT } from '../errors.js'
 import { colours, count, line, many, note, noteColours, printable, write } from '../output.js'
 import { conversationNamed } from '../find-conversation.js'
+import { LedgerError } from '../../lib/ledger-error.js'
 import { toWire } from '../../domain/values/revision.js'
 import { titlesOf } from '../../library/titles.js'
 import { withLedger } from '../session.js'
@@ -18,6 +20,20 @@ async function countConversations(ledger: Ledger): Promise<number> {
   return listed.conversations.length
 }
 
+async function printRecovery(args: CommandArgs): Promise<void> {
+  if (args.text('limit') !== undefined)
+    throw new LedgerError('Usage', '--limit does not apply to --recovery: it prints totals only')
+  const named = args.text('conversation')
+  await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
+    const { recoveryLines } = await import('../reports/recovery.js')
+    const conversationId = named === undefined ? undefined : await conversationNamed(ledger, named)
+    const { totals } = await ledger.forgotten(conversationId)
+    const { recovery } = totals.all
+    if (args.json) await line(toWire(recovery))
+    else for (const each of recoveryLines(recovery)) await line(each)
+  })
+}
+
 export const stats: CliCommand = {
   words: 'stats [conversation]',
   describe: 'Show tokens spent and saved, cost, failures and time, by model',
@@ -25,9 +41,14 @@ export const stats: CliCommand = {
   reads: true,
   positionals: { conversation: { type: 'string', describe: 'Id or title of the conversation [default: all]' } },
   options: {
+    recovery: toggle('Show calls and tokens from compactions to the next edit, with and without a note of `recall`'),
     limit: text('Conversations listed below the total, by tokens spent [default: 20; with --json all]'),
   },
   async run(args) {
+    if (args.is('recovery')) {
+      await printRecovery(args)
+      return
+    }
     const named = args.text('conversation')
     const limit = args.whole('limit')
     const [{ pricesOf }, { startProgress }, { conversationLine, TopConversations, statsLines }] = await Promise.all([

@@ -15,6 +15,9 @@ export const RECALL_SECTIONS = [
 /** A section of a note. */
 export type RecallSection = (typeof RECALL_SECTIONS)[number]
 
+/** The beginning of every note. A message that contains it brought a note to the agent. */
+export const NOTE_BEGINNING = 'Recalled from the log of this conversation'
+
 /** The default limit of a note in tokens, and the least. */
 export const NOTE_TOKENS = 1_500
 export const LEAST_NOTE_TOKENS = 100

@@ -24,6 +24,15 @@ const cost = { calls: count, tokens, milliseconds: z.number() }
 const repeated = record({ ...cost, messages: count, unknown: count })
 const compared = record({ messages: count, behind: repeated, before: repeated })
 
+const way = record({ calls: count, tokens })
+const recoveryGroup = record({
+  compactions: count,
+  edits: count,
+  calls: optional(count),
+  tokens: optional(tokens),
+  repeated: count,
+})
+
 const messageProof = record({
   kind: z.literal('message'),
   messageId: z.string(),
@@ -85,6 +94,7 @@ const report = record({
   doneAgain: z.array(repeatedPair),
   behind: repeated,
   compared,
+  recovery: record({ edit: optional(way), fresh: optional(way), hasNote: z.boolean() }),
 }).meta({ id: 'ForgottenReport' })
 
 const cycle = record({
@@ -108,6 +118,7 @@ const total = record({
   counts: record(byKind(verdicts)),
   behind: repeated,
   compared,
+  recovery: record({ withNote: recoveryGroup, withoutNote: recoveryGroup, fresh: recoveryGroup }),
   uses: record({
     read: optional(count),
     command: optional(count),
