@@ -94,6 +94,8 @@ const entries = () => [
   // Started by its path.
   'src/library/row-thread-main.ts',
   'src/cli/resident-main.ts',
+  'src/cli/hook/main.ts',
+  'src/cli/hook/worker-main.ts',
 ]
 
 /** Checks the types, and writes the declarations that the package needs. Returns the status of the compiler. */
@@ -144,6 +146,7 @@ const BUNDLED = [
   'canonicalize',
   'diff',
   'fp-ts',
+  'jsonc-parser',
   'jsonrepair',
   'lru-cache',
   'picocolors',

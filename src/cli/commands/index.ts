@@ -22,6 +22,7 @@ import { exportEvents } from './export.js'
 import { forgotten } from './forgotten.js'
 import { recall } from './recall.js'
 import { importFiles } from './import.js'
+import { install } from './install.js'
 import { list } from './list.js'
 import { log } from './log.js'
 import { mcp } from './mcp.js'
@@ -68,6 +69,7 @@ export const commands: readonly CliCommand[] = [
   explain,
   forgotten,
   recall,
+  install,
   stats,
   list,
   verify,

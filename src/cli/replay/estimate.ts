@@ -4,12 +4,12 @@
  * alike.
  */
 import { LedgerError } from '../../lib/ledger-error.js'
-import { createInterface } from 'node:readline/promises'
 import { tokensOf } from '../../domain/reports/prices.js'
 import { pricesOf } from '../config/prices.js'
 import type { EditionBound, EditionSpending, Ledger, Price, ReplayEstimate } from '../../library/ledger.js'
 import { sentenceOfProblem } from '../../library/problem.js'
 import { titlesOf } from '../../library/titles.js'
+import { confirmed } from '../confirm.js'
 import { endSignals } from '../end-signals.js'
 import { CommandExit, EXIT } from '../errors.js'
 import { colours, count, line, many, note } from '../output.js'
@@ -85,30 +85,6 @@ async function showEstimate(ledger: Pick<Ledger, 'list'>, estimate: ReplayEstima
     )
 }
 
-async function askToStart(stop: AbortSignal): Promise<boolean> {
-  const prompt = createInterface({ input: process.stdin, output: process.stderr })
-  const close = (): void => {
-    prompt.close()
-  }
-  stop.addEventListener('abort', close, { once: true })
-  // Ctrl-C or Ctrl-D at the prompt closes it without an answer, which means no. The terminal passes the key to
-  // readline, so no signal is sent.
-  const closed = new AbortController()
-  prompt.once('close', () => {
-    closed.abort()
-  })
-  try {
-    return /^y(?:es)?$/iu.test((await prompt.question('start? [y/N] ', { signal: closed.signal })).trim())
-  } catch (error) {
-    if (!closed.signal.aborted) throw error
-    if (!stop.aborted) note('')
-    return false
-  } finally {
-    stop.removeEventListener('abort', close)
-    prompt.close()
-  }
-}
-
 /** The estimate as a JSON document. */
 export const documentOfEstimate = (estimate: ReplayEstimate): unknown => ({
   ...estimate,
@@ -132,7 +108,7 @@ async function confirmOrExit<E extends Purchase>(
     note('nothing was done: pass --yes to start')
     throw new CommandExit(EXIT.input)
   }
-  if (estimate.calls === 0 || (await askToStart(stop))) return true
+  if (estimate.calls === 0 || (await confirmed('start?', stop))) return true
   stop.throwIfAborted()
   note('nothing was done')
   return false

@@ -1,0 +1,28 @@
+import { text, toggle, type CliCommand } from '../command.js'
+
+export const install: CliCommand = {
+  words: 'install',
+  describe: 'Install hooks that give agents back what a compaction lost, and the MCP server',
+  uses: ['open'],
+  options: {
+    agent: text('Install for this program: claude-code, codex, gemini, opencode or pi'),
+    auto: toggle('Install for all programs on this machine'),
+    remove: toggle('Remove what was installed; without --agent, from all programs'),
+    yes: toggle('Write without asking for confirmation'),
+  },
+  examples: [
+    ['$0 install', 'list the programs, and the last problem of each hook'],
+    ['$0 install --agent claude-code', 'show the change, ask, and write it'],
+    ['$0 install --remove --yes', 'remove everything that was installed'],
+  ],
+  async run(args) {
+    const { runInstall } = await import('../install/run-install.js')
+    await runInstall(args.flags, {
+      agent: args.text('agent'),
+      isAuto: args.is('auto'),
+      removes: args.is('remove'),
+      yes: args.is('yes'),
+      json: args.json,
+    })
+  },
+}

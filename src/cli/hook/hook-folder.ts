@@ -1,0 +1,211 @@
+/**
+ * The private directory of hooks: waiting notes, the compactions that already have a note, and problems. Hooks must start
+ * fast, so this module uses only Node.js, and synchronous calls.
+ */
+import { createHash } from 'node:crypto'
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { isRecord } from '../../lib/is-record.js'
+import { codeOf } from '../../ports/store-error.js'
+
+/** The home directory of this user. */
+export const homeFolder = (): string => process.env['HOME'] ?? homedir()
+
+/** The path of the directory on this machine. */
+export function defaultHookFolder(): string {
+  const [environment, home] = [process.env, homeFolder()]
+  if (process.platform === 'win32')
+    return join(environment['LOCALAPPDATA'] ?? join(home, 'AppData', 'Local'), 'context-ledger', 'hooks')
+  if (process.platform === 'darwin') return join(home, 'Library', 'Application Support', 'context-ledger', 'hooks')
+  const state = environment['XDG_STATE_HOME'] ?? ''
+  return join(state === '' ? join(home, '.local', 'state') : state, 'context-ledger', 'hooks')
+}
+
+/** Exists only while a note is being made or waits for its agent. Installed commands test this before they start Node.js. */
+export const notesFolder = (folder: string): string => join(folder, 'notes')
+
+/** A note in the making. */
+export interface PendingNote {
+  readonly agent: string
+  readonly sessionId: string
+  readonly transcript: string
+  /** The compaction is not older than this: milliseconds since 1970. */
+  readonly since: number
+  /** The worker gives up then. */
+  readonly until: number
+  /** The process that makes the note. */
+  readonly worker?: number
+}
+
+/** A problem of a hook. Its agent never sees it; `install` prints it. */
+export interface HookProblem {
+  readonly at: string
+  readonly agent: string
+  readonly problem: string
+}
+
+const MODE = { mode: 0o600 } as const
+const FOLDER_MODE = { mode: 0o700, recursive: true } as const
+const DAY_MS = 86_400_000
+const MOST_LOG_BYTES = 64_000
+
+/** The name of a session's files. */
+export const sessionKey = (agent: string, sessionId: string): string =>
+  createHash('sha256').update(`${agent}\0${sessionId}`).digest('hex').slice(0, 32)
+
+const fileOf = (folder: string, key: string, kind: 'note' | 'pending'): string =>
+  join(notesFolder(folder), `${key}.${kind}`)
+
+/** Reads a text; undefined if the file does not exist. */
+function readIfPresent(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined
+    throw error
+  }
+}
+
+/** Replaces a file in one step, so that no reader sees half of it. */
+function replaceFile(file: string, text: string): void {
+  const draft = `${file}.${String(process.pid)}`
+  writeFileSync(draft, text, MODE)
+  renameSync(draft, file)
+}
+
+/** The note in the making of a session. Undefined if there is none. */
+export function readPending(folder: string, key: string): PendingNote | undefined {
+  const text = readIfPresent(fileOf(folder, key, 'pending'))
+  const value: unknown = text === undefined ? undefined : JSON.parse(text)
+  if (!isRecord(value)) return undefined
+  const { agent, sessionId, transcript, since, until, worker } = value
+  if (typeof since !== 'number' || typeof until !== 'number') return undefined
+  return {
+    agent: String(agent),
+    sessionId: String(sessionId),
+    transcript: String(transcript),
+    since,
+    until,
+    ...(typeof worker === 'number' ? { worker } : {}),
+  }
+}
+
+/** Records that a note is being made, unless another process has done it. Returns whether it was this one. */
+export function beginPending(folder: string, key: string, pending: PendingNote): boolean {
+  mkdirSync(notesFolder(folder), FOLDER_MODE)
+  try {
+    writeFileSync(fileOf(folder, key, 'pending'), JSON.stringify(pending), { ...MODE, flag: 'wx' })
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false
+    throw error
+  }
+}
+
+/** Replaces the record of a note in the making. */
+export function writePending(folder: string, key: string, pending: PendingNote): void {
+  mkdirSync(notesFolder(folder), FOLDER_MODE)
+  replaceFile(fileOf(folder, key, 'pending'), JSON.stringify(pending))
+}
+
+/** Ends the making of a note, with the note if there is one. */
+export function endPending(folder: string, key: string, note: string | undefined): void {
+  // A new note replaces an older one, which lacks the last compaction.
+  if (note !== undefined) replaceFile(fileOf(folder, key, 'note'), note)
+  rmSync(fileOf(folder, key, 'pending'), { force: true })
+  removeIfEmpty(notesFolder(folder))
+}
+
+/** Takes the note of a session. Of several processes that take it at once, one gets it. */
+export function takeNote(folder: string, key: string): string | undefined {
+  const taken = join(notesFolder(folder), `${key}.taken-${String(process.pid)}`)
+  try {
+    renameSync(fileOf(folder, key, 'note'), taken)
+  } catch {
+    return undefined
+  }
+  const note = readFileSync(taken, 'utf8')
+  rmSync(taken)
+  removeIfEmpty(notesFolder(folder))
+  return note
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder)
+  } catch {
+    // It has other files, or does not exist.
+  }
+}
+
+/** Deletes notes older than a day: their sessions have ended. */
+export function deleteOldNotes(folder: string, now: number): void {
+  try {
+    for (const name of readdirSync(notesFolder(folder))) {
+      const file = join(notesFolder(folder), name)
+      if (now - statSync(file).mtimeMs > DAY_MS) rmSync(file, { force: true })
+    }
+    removeIfEmpty(notesFolder(folder))
+  } catch {
+    // Another hook has deleted them.
+  }
+}
+
+/** The revision of the last compaction of a session for which a note was made; -1 if there is none. */
+export function lastNoted(folder: string, key: string): number {
+  const revision = Number(readIfPresent(join(folder, 'noted', key)) ?? -1)
+  return Number.isInteger(revision) ? revision : -1
+}
+
+/** Records that a note was made for a compaction, so that there is no second one. */
+export function writeNoted(folder: string, key: string, revision: number): void {
+  mkdirSync(join(folder, 'noted'), FOLDER_MODE)
+  replaceFile(join(folder, 'noted', key), String(revision))
+}
+
+const logOf = (folder: string): string => join(folder, 'problems.jsonl')
+
+/** Records a problem. Never throws. */
+export function logProblem(folder: string, agent: string, error: unknown): void {
+  try {
+    const log = logOf(folder)
+    const problem: HookProblem = {
+      at: new Date().toISOString(),
+      agent,
+      problem: error instanceof Error ? error.message : String(error),
+    }
+    mkdirSync(folder, FOLDER_MODE)
+    if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) > MOST_LOG_BYTES) renameSync(log, `${log}.old`)
+    appendFileSync(log, `${JSON.stringify(problem)}\n`, MODE)
+  } catch {
+    // The agent continues without a note.
+  }
+}
+
+/** The last problem of an agent's hooks. */
+export function lastProblem(folder: string, agent: string): HookProblem | undefined {
+  const lines = (readIfPresent(logOf(folder)) ?? '').split('\n').filter((line) => line !== '')
+  return lines
+    .flatMap((line) => {
+      try {
+        const value: unknown = JSON.parse(line)
+        return isRecord(value)
+          ? [{ at: String(value['at']), agent: String(value['agent']), problem: String(value['problem']) }]
+          : []
+      } catch {
+        return []
+      }
+    })
+    .findLast((problem) => problem.agent === agent)
+}

@@ -1,0 +1,137 @@
+/**
+ * A hook of an agent. After a compaction it starts a worker, which makes the note, and does not wait for its end: the note
+ * is given to the agent by this hook if it is ready in time, or else by the next one.
+ */
+import { isRecord } from '../../lib/is-record.js'
+import {
+  beginPending,
+  deleteOldNotes,
+  readPending,
+  sessionKey,
+  takeNote,
+  writePending,
+  type PendingNote,
+} from './hook-folder.js'
+
+/** The action of a hook: `begin` before a compaction, `end` after it, `prompt` and `tool` later. */
+type Moment = 'begin' | 'end' | 'prompt' | 'tool'
+
+/** The documented events of all programs, and the action of a hook. */
+const MOMENTS: ReadonlyMap<string, Moment> = new Map([
+  ['PreCompact', 'begin'],
+  ['PreCompress', 'begin'],
+  ['PostCompact', 'end'],
+  ['SessionStart', 'end'],
+  ['UserPromptSubmit', 'prompt'],
+  ['BeforeAgent', 'prompt'],
+  ['PostToolUse', 'tool'],
+  ['AfterTool', 'tool'],
+])
+/** Events whose output an agent adds to its context. */
+const isDelivering = (event: string): boolean => event !== 'PostCompact' && MOMENTS.get(event) !== 'begin'
+
+/** How long a worker waits for the compaction: a summary of a long context takes minutes. */
+const WAIT_MS = { begin: 600_000, end: 60_000 } as const
+/** How much older a compaction may be than the event that reports it. */
+const REPORT_DELAY_MS = 120_000
+const POLL_MS = 10
+
+/** Surroundings of a hook. */
+export interface HookWorld {
+  /** The private directory of hooks. */
+  readonly folder: string
+  readonly agent: string
+  /** Milliseconds that remain. */
+  readonly remainingMs: () => number
+  /** Starts the worker that makes the note of a session. Returns its process id. */
+  readonly startWorker: (key: string) => number | undefined
+  readonly now: () => number
+}
+
+interface HookInput {
+  readonly event: string
+  readonly sessionId: string
+  readonly transcript: string | undefined
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
+
+/** The input of a hook, as these programs document it. Undefined if the event is not one of ours. */
+function parseInput(text: string): HookInput | undefined {
+  const input: unknown = JSON.parse(text)
+  if (!isRecord(input)) throw new Error('the input is not a JSON object')
+  const event = textOf(input['hook_event_name'])
+  const sessionId = textOf(input['session_id'])
+  if (event === undefined || sessionId === undefined)
+    throw new Error('the input has no hook_event_name or no session_id')
+  if (event === 'SessionStart' && input['source'] !== 'compact') return undefined
+  return { event, sessionId, transcript: textOf(input['transcript_path']) }
+}
+
+function isRunning(process_: number | undefined): boolean {
+  if (process_ === undefined) return false
+  try {
+    process.kill(process_, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const isOpen = (pending: PendingNote | undefined, now: number): boolean =>
+  pending !== undefined && pending.until > now && isRunning(pending.worker)
+
+/** Starts the worker of a session, unless it runs. */
+function startMaking(
+  world: HookWorld,
+  key: string,
+  { sessionId, transcript }: HookInput,
+  moment: 'begin' | 'end',
+): void {
+  const now = world.now()
+  const before = readPending(world.folder, key)
+  if (isOpen(before, now)) return
+  if (transcript === undefined) throw new Error('the input has no transcript_path')
+  const pending: PendingNote = {
+    agent: world.agent,
+    sessionId,
+    transcript,
+    since: moment === 'begin' ? now : now - REPORT_DELAY_MS,
+    until: now + WAIT_MS[moment],
+    // This process, until the worker has started.
+    worker: process.pid,
+  }
+  // The worker of an earlier record has ended without a note.
+  if (before !== undefined) writePending(world.folder, key, pending)
+  else if (!beginPending(world.folder, key, pending)) return
+  const worker = world.startWorker(key)
+  // A fast worker may have ended.
+  if (worker !== undefined && readPending(world.folder, key) !== undefined)
+    writePending(world.folder, key, { ...pending, worker })
+}
+
+const outputOf = (event: string, note: string): string =>
+  `${JSON.stringify({ hookSpecificOutput: { hookEventName: event, additionalContext: note } })}\n`
+
+/** Runs a hook. Returns its output; empty without a note. */
+export async function runHook(text: string, world: HookWorld): Promise<string> {
+  const input = parseInput(text)
+  const moment = input === undefined ? undefined : MOMENTS.get(input.event)
+  if (input === undefined || moment === undefined) return ''
+  const { folder, agent } = world
+  const key = sessionKey(agent, input.sessionId)
+  if (moment === 'begin' || moment === 'end') startMaking(world, key, input, moment)
+  if (!isDelivering(input.event)) return ''
+  for (;;) {
+    const note = takeNote(folder, key)
+    if (note !== undefined) return outputOf(input.event, note)
+    // A tool has many results: the next one gets the note.
+    const waits = moment !== 'tool' && world.remainingMs() > POLL_MS && isOpen(readPending(folder, key), world.now())
+    if (!waits) break
+    await new Promise((resolve) => {
+      setTimeout(resolve, POLL_MS)
+    })
+  }
+  deleteOldNotes(folder, world.now())
+  return ''
+}

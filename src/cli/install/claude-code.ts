@@ -1,0 +1,32 @@
+/** Claude Code 2.1: hooks in `settings.json`, MCP servers of the user in `.claude.json`. */
+import { join } from 'node:path'
+import { hookAddition, MCP_NAME, type AgentProgram, type HookMode } from './agent-program.js'
+
+/** Seconds. The hook itself ends within 0.3 seconds. */
+const TIMEOUT = 5
+
+export const claudeCode: AgentProgram = {
+  name: 'claude-code',
+  title: 'Claude Code',
+  folder: ({ CLAUDE_CONFIG_DIR: folder = '' }, home) => (folder === '' ? join(home, '.claude') : folder),
+  additions(folder, { hook, mcp: [command, ...args] }, home) {
+    const file = join(folder, 'settings.json')
+    const isStrict = true
+    const run = (mode: HookMode) => ({ command: hook('claude-code', mode), timeout: TIMEOUT })
+    return [
+      hookAddition(file, 'PreCompact', run('background'), { isStrict }),
+      hookAddition(file, 'SessionStart', run('waits'), { matcher: 'compact', isStrict }),
+      hookAddition(file, 'UserPromptSubmit', run('guarded'), { isStrict }),
+      hookAddition(file, 'PostToolUse', run('guarded'), { isStrict }),
+      {
+        kind: 'json',
+        // With its own directory, Claude Code keeps this file there too.
+        file: join(folder === join(home, '.claude') ? home : folder, '.claude.json'),
+        isStrict,
+        path: ['mcpServers', MCP_NAME],
+        value: { type: 'stdio', command, args },
+        isItem: false,
+      },
+    ]
+  },
+}

@@ -1,0 +1,32 @@
+/** Codex 0.12x: hooks in `hooks.json`, MCP servers in `config.toml`. */
+import { join } from 'node:path'
+import { hookAddition, MCP_NAME, type AgentProgram, type HookMode } from './agent-program.js'
+
+/** Seconds. The hook itself ends within 0.3 seconds. */
+const TIMEOUT = 5
+
+export const codex: AgentProgram = {
+  name: 'codex',
+  title: 'Codex',
+  folder: ({ CODEX_HOME: folder = '' }, home) => (folder === '' ? join(home, '.codex') : folder),
+  additions(folder, { hook, mcp: [command, ...args] }) {
+    const file = join(folder, 'hooks.json')
+    const isStrict = true
+    const run = (mode: HookMode) => ({ command: hook('codex', mode), timeout: TIMEOUT })
+    return [
+      hookAddition(file, 'PreCompact', run('background'), { isStrict }),
+      hookAddition(file, 'PostCompact', run('background'), { isStrict }),
+      hookAddition(file, 'SessionStart', run('waits'), { matcher: 'compact', isStrict }),
+      hookAddition(file, 'UserPromptSubmit', run('guarded'), { isStrict }),
+      hookAddition(file, 'PostToolUse', run('guarded'), { isStrict }),
+      {
+        kind: 'toml',
+        file: join(folder, 'config.toml'),
+        table: ['mcp_servers', MCP_NAME],
+        // A JSON string is a basic string of TOML.
+        lines: [`command = ${JSON.stringify(command)}`, `args = ${JSON.stringify(args)}`],
+      },
+    ]
+  },
+  afterwards: 'Codex runs new hooks after you have trusted them: type /hooks in Codex',
+}

@@ -1,0 +1,75 @@
+/** opencode 1.x: a plugin file, and MCP servers in `opencode.json` or `opencode.jsonc`. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { MCP_NAME, type AgentProgram } from './agent-program.js'
+import { pluginSource } from './plugin-source.js'
+
+/**
+ * The plugin exports a compacted session into the private directory of hooks, because opencode keeps sessions in a
+ * database. The note becomes a part of the next message of the user, or of the next result of a tool.
+ */
+const BODY = `
+import { mkdirSync, writeFileSync } from 'node:fs'
+
+/** An id that sorts after the other parts of a message. */
+const partId = () =>
+  'prt_' +
+  ((BigInt(Date.now()) * 4096n + 4095n) & 0xffffffffffffn).toString(16).padStart(12, '0') +
+  Math.random().toString(36).slice(2, 12).padEnd(14, '0')
+
+export const ContextLedger = async ({ client }) => {
+  const exportSession = async (id) => {
+    if (!/^[\\w-]+$/.test(id)) return
+    const [info, messages] = await Promise.all([
+      client.session.get({ path: { id } }),
+      client.session.messages({ path: { id } }),
+    ])
+    mkdirSync(join(folder, 'exports'), { recursive: true, mode: 0o700 })
+    const file = join(folder, 'exports', id + '.json')
+    writeFileSync(file, JSON.stringify({ info: info.data, messages: messages.data }), { mode: 0o600 })
+    await hook({ hook_event_name: 'PostCompact', session_id: id, transcript_path: file }, 'background')
+  }
+  return {
+    event: async ({ event }) => {
+      // Not awaited, so that opencode goes on.
+      if (event.type === 'session.compacted') exportSession(event.properties.sessionID).catch(() => {})
+    },
+    'chat.message': async (input, output) => {
+      if (!isWaiting()) return
+      const text = await hook({ hook_event_name: 'UserPromptSubmit', session_id: input.sessionID })
+      if (text === undefined) return
+      const { id: messageID, sessionID } = output.message
+      output.parts.push({ id: partId(), sessionID, messageID, type: 'text', text, synthetic: true })
+    },
+    'tool.execute.after': async (input, output) => {
+      if (!isWaiting() || typeof output.output !== 'string') return
+      const text = await hook({ hook_event_name: 'PostToolUse', session_id: input.sessionID })
+      if (text !== undefined) output.output += '\\n\\n' + text
+    },
+  }
+}
+`
+
+export const opencode: AgentProgram = {
+  name: 'opencode',
+  title: 'opencode',
+  folder: ({ XDG_CONFIG_HOME: folder = '' }, home) => join(folder === '' ? join(home, '.config') : folder, 'opencode'),
+  additions(folder, commands) {
+    const withComments = join(folder, 'opencode.jsonc')
+    return [
+      {
+        kind: 'file',
+        file: join(folder, 'plugins', 'context-ledger.js'),
+        text: `${pluginSource(commands, 'opencode')}${BODY}`,
+      },
+      {
+        kind: 'json',
+        file: existsSync(withComments) ? withComments : join(folder, 'opencode.json'),
+        isStrict: false,
+        path: ['mcp', MCP_NAME],
+        value: { type: 'local', command: commands.mcp, enabled: true },
+        isItem: false,
+      },
+    ]
+  },
+}

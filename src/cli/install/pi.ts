@@ -1,0 +1,42 @@
+/** pi from 0.60: an extension file. pi has no settings for MCP servers. */
+import { join } from 'node:path'
+import type { AgentProgram } from './agent-program.js'
+import { pluginSource } from './plugin-source.js'
+
+const BODY = `
+export default function (pi) {
+  const run = (event, { sessionManager }, ...mode) =>
+    hook(
+      {
+        hook_event_name: event,
+        session_id: sessionManager.getSessionId(),
+        transcript_path: sessionManager.getSessionFile(),
+      },
+      ...mode,
+    )
+  // Not awaited, so that pi goes on.
+  pi.on('session_before_compact', (_event, context) => void run('PreCompact', context, 'background'))
+  pi.on('session_compact', (_event, context) => void run('PostCompact', context, 'background'))
+  pi.on('before_agent_start', async (_event, context) => {
+    const content = isWaiting() ? await run('UserPromptSubmit', context) : undefined
+    return content === undefined ? undefined : { message: { customType: 'context-ledger', content, display: true } }
+  })
+  pi.on('tool_result', async (event, context) => {
+    const text = isWaiting() ? await run('PostToolUse', context) : undefined
+    return text === undefined ? undefined : { content: [...event.content, { type: 'text', text }] }
+  })
+}
+`
+
+export const pi: AgentProgram = {
+  name: 'pi',
+  title: 'pi',
+  folder: ({ PI_CODING_AGENT_DIR: folder = '' }, home) => (folder === '' ? join(home, '.pi', 'agent') : folder),
+  additions: (folder, commands) => [
+    {
+      kind: 'file',
+      file: join(folder, 'extensions', 'context-ledger.ts'),
+      text: `${pluginSource(commands, 'pi')}${BODY}`,
+    },
+  ],
+}

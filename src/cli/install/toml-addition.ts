@@ -1,0 +1,26 @@
+/** An addition to TOML settings: a table between comment lines at the end of the file, which changes nothing before it. */
+import type { Addition } from './installation.js'
+import type { Inserted } from './json-addition.js'
+import { unusable } from './settings-file.js'
+
+type TomlAddition = Extract<Addition, { readonly kind: 'toml' }>
+
+const BEGIN = '# >>> context-ledger: written by `context-ledger install`, removed by `context-ledger install --remove`'
+const END = '# <<< context-ledger'
+
+const pattern = (name: string): string => `(?:${name}|"${name}"|'${name}')`
+
+/** Adds the table. Undefined if the file has the same block. */
+export function addToml(text: string, { file, table: [parent, name], lines }: TomlAddition): Inserted | undefined {
+  const newline = text.includes('\r\n') ? '\r\n' : '\n'
+  const block = [BEGIN, `[${parent}.${name}]`, ...lines, END, ''].join(newline)
+  if (text.includes(block)) return undefined
+  const isTaken = new RegExp(
+    String.raw`^[ \t]*(?:\[[ \t]*${pattern(parent)}[ \t]*\.[ \t]*${pattern(name)}[ \t]*[\].]|${pattern(parent)}[ \t]*(?:=|\.[ \t]*${pattern(name)}[ \t]*[=.])|${BEGIN})`,
+    'mu',
+  ).test(text)
+  if (isTaken)
+    throw unusable(file, `already has ${parent}.${name}, which this command did not write: remove or rename it first`)
+  const lead = text === '' ? '' : text.endsWith('\n') ? newline : `${newline}${newline}`
+  return { text: `${text}${lead}${block}`, insertion: `${lead}${block}` }
+}
