@@ -9,7 +9,7 @@ import { DEFAULT_STRATEGY, STRATEGIES } from '../summarizers/strategy-names.js'
  * What a command does with a ledger: opens it, records events, summarizes, searches, or computes costs. A command
  * accepts the settings of its uses.
  */
-export type Use = 'open' | 'record' | 'summarize' | 'search' | 'price'
+export type Use = 'open' | 'record' | 'summarize' | 'search' | 'price' | 'recall'
 
 export interface Setting {
   /** Name in the config file; the flag is the same name in kebab case. */
@@ -196,6 +196,14 @@ export const settings: readonly Setting[] = [
     group: 'Ledger:',
     uses: ['price'],
     describe: 'JSON file with prices by model, for `stats`, for the estimate of `replay`, and for --max-cost',
+  },
+  {
+    key: 'rules',
+    flag: 'rules',
+    env: 'CONTEXT_LEDGER_RULES',
+    group: 'Ledger:',
+    uses: ['recall'],
+    describe: 'Text file of rules with which every recall note begins, one on each line',
   },
 ]
 

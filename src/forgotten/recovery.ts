@@ -26,11 +26,13 @@ export interface Recovery {
 
 /** Recoveries of many compactions. */
 export interface RecoveryGroup {
-  /** Compactions, and those with an edit after them. */
+  /** Number of compactions. */
   readonly compactions: number
+  /** Those with an edit after them. */
   readonly edits: number
-  /** Medians over those with an edit; absent if there is none. */
+  /** Median of the calls before the edit; absent if there is no edit. */
   readonly calls?: number
+  /** Median of the tokens before the edit, estimated; absent if there is no edit. */
   readonly tokens?: number
   /** Repeated calls after all of them. */
   readonly repeated: number
@@ -38,8 +40,11 @@ export interface RecoveryGroup {
 
 /** Recoveries with and without a note of `recall`, and at the beginning of the conversations. */
 export interface RecoveryTotal {
+  /** A note reached the agent before its next edit. */
   readonly withNote: RecoveryGroup
+  /** No note did. */
   readonly withoutNote: RecoveryGroup
+  /** From the beginning of the conversations to their first edit. */
   readonly fresh: RecoveryGroup
 }
 

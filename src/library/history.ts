@@ -14,6 +14,7 @@ import { entriesOf } from '../recall/entries.js'
 import { missingContext } from '../recall/missing-context.js'
 import { LEAST_NOTE_TOKENS, NOTE_TOKENS } from '../domain/values/recall-note.js'
 import { noteOf } from '../recall/note.js'
+import { statedRules } from '../recall/stated-rules.js'
 import { totalForgotten, type Counted } from '../forgotten/totals.js'
 import type { LostCount } from '../ports/lost-counts.js'
 import { revisionOf } from '../history/time-travel.js'
@@ -131,7 +132,7 @@ const recallCall = ({ log, clock, gate, lookup }: HistoryParts): Ledger['recall'
     const unfit = rules.length - note.entries.filter(({ revision }) => revision === undefined).length
     if (unfit > 0) throw bad('tokens', `leaves no room for ${String(unfit)} of ${String(rules.length)} rules`)
     const { revision, compactions } = missing
-    return { conversationId, revision, compactions, ...note }
+    return { conversationId, revision, compactions, ...note, statedRules: statedRules(missing.before) }
   }
 }
 

@@ -6,6 +6,7 @@
 import type { ForgottenTotals } from '../forgotten/totals.js'
 import type { ForgottenCycle } from '../forgotten/compaction-reports.js'
 import type { RecallNote } from '../recall/note.js'
+import type { StatedRule } from '../recall/stated-rules.js'
 import type {
   ImportedTranscript,
   ImportTranscriptOptions,
@@ -106,6 +107,7 @@ export type { ForgottenTotal, ForgottenTotals } from '../forgotten/totals.js'
 export type { Recovery, RecoveryGroup, RecoveryTotal } from '../forgotten/recovery.js'
 export type { RecallSection } from '../domain/values/recall-note.js'
 export type { RecallEntry } from '../recall/entries.js'
+export type { StatedRule } from '../recall/stated-rules.js'
 export type { SearchHit } from '../retrieval/search.js'
 export type { ConversationStats, Stats, TotalStats, UncountedConversation } from '../history/stats.js'
 export type { LineSource, Withdrawn } from '../history/trace-line.js'
@@ -375,6 +377,8 @@ export interface Recall extends RecallNote {
   readonly revision: number
   /** Number of its compactions. */
   readonly compactions: number
+  /** All rules that the user stated in it, also those that the context has: proposals for `rules`. */
+  readonly statedRules: readonly StatedRule[]
 }
 
 /** Totals of the loss report. */

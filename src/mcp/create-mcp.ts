@@ -23,6 +23,8 @@ export interface McpOptions {
   readonly actor?: string | undefined
   /** True: without the tools that record something. */
   readonly readOnly?: boolean
+  /** Rules with which every note of the tool `recall` begins. */
+  readonly rules?: readonly string[]
   /** The maximum sizes of answers. */
   readonly limits?: McpLimits
   /** The maximum size of an HTTP body in bytes. Default: 4 MiB. */
@@ -52,6 +54,7 @@ export function createMcp(options: McpOptions): Mcp {
     binding: createBinding(ledger, options.boundTo),
     actorOptions: options.actor === undefined ? {} : { actor: nameOf('actor', options.actor) },
     limits: limitsOf(options.limits),
+    rules: options.rules ?? [],
     operations: createOperations(),
     onProblem,
   }

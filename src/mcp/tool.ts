@@ -28,13 +28,15 @@ export interface Host {
   /** The actor, for calls that record something. */
   readonly actorOptions: ActorOptions
   readonly limits: Required<McpLimits>
+  /** Rules with which every recall note begins. */
+  readonly rules: readonly string[]
   readonly operations: Operations
   /** Called with internal errors, which the client also receives. */
   readonly onProblem: (problem: unknown) => void
 }
 
 /** One call of a tool. */
-export interface Call extends Pick<Host, 'ledger' | 'binding' | 'actorOptions' | 'limits' | 'operations'> {
+export interface Call extends Pick<Host, 'ledger' | 'binding' | 'actorOptions' | 'limits' | 'rules' | 'operations'> {
   /** A conversation within the binding. */
   readonly conversationId: string
   /** Aborted if the client cancels the call or disconnects. */
@@ -96,7 +98,7 @@ function createTool<Input extends z.ZodRawShape, Output extends z.ZodObject>(
     name,
     records: annotations.readOnlyHint !== true,
     needsScope: conversationSchema === undefined,
-    register(server, { ledger, binding, actorOptions, limits, operations, onProblem }) {
+    register(server, { ledger, binding, actorOptions, limits, rules, operations, onProblem }) {
       // A server of one conversation has no argument for another one.
       const isFixed = binding.conversationId !== undefined
       const inputShape: z.ZodRawShape =
@@ -113,7 +115,7 @@ function createTool<Input extends z.ZodRawShape, Output extends z.ZodObject>(
               : typeof named === 'string'
                 ? await binding.requireConversation(named)
                 : undefined
-            const call = { ledger, binding, actorOptions, limits, operations, conversationId, signal }
+            const call = { ledger, binding, actorOptions, limits, rules, operations, conversationId, signal }
             const result = await run(ownInput.parse(ownArgs), call)
             const title =
               hasTitle && conversationId !== undefined

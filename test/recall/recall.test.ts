@@ -126,6 +126,15 @@ describe('a note', () => {
     })
   })
 
+  it('proposes the rules that the user stated, also those that the context has', async () => {
+    const id = newId()
+    await ledger.append(id, [
+      { role: 'user', content: 'Hello. Never push on Fridays.\nWhat time is it?' },
+      { role: 'assistant', content: 'You must never ask me that.' },
+    ])
+    expect((await ledger.recall(id)).statedRules).toEqual([{ text: 'Never push on Fridays.', revision: 1 }])
+  })
+
   it('of an earlier moment is that of the context at this moment', async () => {
     expect((await ledger.recall(ID, { at: 20 })).text).toBe('')
     const { text } = await ledger.recall(ID, { at: 31 })

@@ -26,7 +26,7 @@ const RETRY_MS = 100
 export const mcp: CliCommand = {
   words: 'mcp',
   describe: 'Serve the ledger to agents over MCP: messages, summaries and what compaction lost',
-  uses: ['open', 'record', 'summarize', 'search'],
+  uses: ['open', 'record', 'summarize', 'search', 'recall'],
   options: {
     conversation: text('Serve only this conversation'),
     scope: text('Serve the conversations of this scope [default: conversations without a scope]'),
@@ -43,13 +43,14 @@ export const mcp: CliCommand = {
     const port = portOf(args)
     if (conversationId !== undefined && scope !== undefined)
       throw new LedgerError('Usage', '--conversation cannot be combined with --scope')
-    const [{ createMcp }, { ledgerOnDemand }, { sentenceOfProblem }, { packageVersion }, { loadConfig }] =
+    const [{ createMcp }, { ledgerOnDemand }, { sentenceOfProblem }, { packageVersion }, { loadConfig }, { rulesOf }] =
       await Promise.all([
         import('../../mcp/create-mcp.js'),
         import('../on-demand.js'),
         import('../../library/problem.js'),
         import('../../lib/package-root.js'),
         import('../config/load-config.js'),
+        import('../config/rules.js'),
       ])
     // Report an invalid setting now, not with the first call.
     const config = await loadConfig({ flags: args.flags, env: process.env, cwd: process.cwd() }, { writes: true })
@@ -65,6 +66,7 @@ export const mcp: CliCommand = {
       boundTo: conversationId === undefined ? { scope: scope ?? null } : { conversationId },
       version: packageVersion(),
       readOnly: args.is('read-only'),
+      rules: await rulesOf(config),
       onProblem,
     })
     try {

@@ -1,52 +1,64 @@
-import { readFile } from 'node:fs/promises'
 import { LedgerError } from '../../lib/ledger-error.js'
-import { conversation, text, type CliCommand } from '../command.js'
-import { count, line, many, note, noteColours, write } from '../output.js'
+import { squash } from '../../forgotten/find-text.js'
+import type { Recall } from '../../library/ledger.js'
+import { conversation, text, toggle, type CliCommand } from '../command.js'
+import { rulesOf } from '../config/rules.js'
+import { count, line, many, note, noteColours, printable, write } from '../output.js'
 import { announced, conversationNamed } from '../find-conversation.js'
-import { sentenceOf } from '../../ports/store-error.js'
 import { NOTE_TOKENS } from '../../domain/values/recall-note.js'
 import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 
-/** The rules of a file: one on each line. Empty lines and lines that begin with `#` are comments. */
-async function rulesIn(file: string): Promise<string[]> {
-  const content = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new LedgerError('FileUnusable', `--rules ${file} cannot be read: ${sentenceOf(error)}`)
-  })
-  return content
-    .split('\n')
-    .map((row) => row.replace(/^\s*[-*]\s+/u, '').trim())
-    .filter((row) => row !== '' && !row.startsWith('#'))
+/** Prints the rules that the user stated as a rule file, without those that it already has. */
+async function proposeRules(
+  { conversationId, statedRules }: Recall,
+  rules: readonly string[],
+  json: boolean,
+): Promise<void> {
+  const isKnown = new Set(rules.map(squash))
+  const proposed = statedRules.filter(({ text }) => !isKnown.has(squash(text)))
+  if (json) await line(toWire({ conversationId, rules: proposed }))
+  else if (proposed.length === 0) note(noteColours.dim('the user stated no rule that the file lacks'))
+  else {
+    await line(`# Rules that the user stated in ${printable(conversationId)}. Delete those that do not hold.`)
+    for (const { text, revision } of proposed) await write(`# revision ${String(revision)}\n${printable(text)}\n`)
+  }
 }
 
 export const recall: CliCommand = {
   words: 'recall <conversation>',
   describe: 'Print a note for an agent: recorded content that its context lacks',
-  uses: ['open'],
+  uses: ['open', 'recall'],
   reads: true,
-  files: ['rules'],
   positionals: { conversation },
   options: {
     at: text('The note for the context at this point: a revision, a time, or the id of a message [default: now]'),
     tokens: text(`Most tokens of the note, estimated [default: ${String(NOTE_TOKENS)}]`),
-    rules: text('File of rules that the note begins with, one on each line'),
+    'propose-rules': toggle('Print the rules that the user stated, as a file for --rules, in place of the note'),
   },
   examples: [
     ['$0 recall "date bug"', 'rules, open work, files, commands and errors that its compactions lost'],
     ['$0 recall 3f0c --rules rules.txt --tokens 800', 'begins with your own rules, and is shorter'],
+    ['$0 recall 3f0c --propose-rules > rules.txt', 'rules that the user stated, for you to approve'],
   ],
   async run(args) {
     const at = args.text('at')
     const tokens = args.atLeastOne('tokens')
-    const file = args.text('rules')
-    const rules = file === undefined ? undefined : await rulesIn(file)
-    await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
+    const proposes = args.is('propose-rules')
+    if (proposes && tokens !== undefined)
+      throw new LedgerError('Usage', '--tokens does not apply to --propose-rules: it prints every rule')
+    await withLedger(args.flags, { reads: true }, async ({ ledger, config }) => {
+      const rules = await rulesOf(config)
       const conversationId = await conversationNamed(ledger, args.word('conversation'), announced(args))
       const found = await ledger.recall(conversationId, {
         ...(at === undefined ? {} : { at }),
         ...(tokens === undefined ? {} : { tokens }),
-        ...(rules === undefined ? {} : { rules }),
+        ...(proposes ? {} : { rules }),
       })
+      if (proposes) {
+        await proposeRules(found, rules, args.json)
+        return
+      }
       if (args.json) {
         await line(toWire(found))
         return

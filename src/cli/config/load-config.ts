@@ -54,6 +54,7 @@ const valuesSchema = z.strictObject({
   persona: z.string().optional(),
   embeddingModel: nameText.optional(),
   prices: text.optional(),
+  rules: text.optional(),
 })
 type Values = z.infer<typeof valuesSchema>
 

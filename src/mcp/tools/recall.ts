@@ -33,10 +33,11 @@ export const recall = toolOfConversation(
       entriesLeftOut: z.number().int(),
     }),
   },
-  async ({ tokens = NOTE_TOKENS }, { ledger, conversationId, limits }) => {
+  async ({ tokens = NOTE_TOKENS }, { ledger, conversationId, limits, rules }) => {
     const most = Math.floor((limits.answerCharacters - OTHER_CHARACTERS) / CHARACTERS_PER_TOKEN)
     const { revision, compactions, text, ...note } = await ledger.recall(conversationId, {
       tokens: Math.min(tokens, most),
+      rules,
     })
     return {
       quotation: QUOTATION,

@@ -24,4 +24,5 @@ export const recall = record({
     names: optional(count),
     results: optional(count),
   }),
+  statedRules: z.array(record({ text: z.string(), revision })),
 }).meta({ id: 'Recall' })
