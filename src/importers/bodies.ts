@@ -42,6 +42,13 @@ export function timeIn(value: unknown): string | undefined {
   return /^\d{4}-/u.test(text) ? text : undefined
 }
 
+/** A Unix time as ISO 8601: seconds, with or without a fraction, or milliseconds. */
+export function unixTime(value: unknown): string | undefined {
+  const count = countIn(value)
+  // As milliseconds, a smaller number lies before 1974.
+  return timeIn(count === undefined ? undefined : Math.round(count < 100_000_000_000 ? count * 1000 : count))
+}
+
 const isBareText = (part: ContentPart): boolean => part.type === 'text' && Object.keys(part).length === 2
 
 /** Parts in the simplest equivalent form: a string if there is no part, or only one plain text. */

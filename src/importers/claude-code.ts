@@ -26,6 +26,7 @@ import {
   type AgentMeta,
   type ClaudeRecord,
 } from './claude-code-records.js'
+import { isOfQwen } from './qwen.js'
 import { isOfIFlow } from './unread-forms.js'
 import type {
   Importer,
@@ -229,6 +230,9 @@ export const claudeCode: Importer = {
     (folder ?? '') === ''
       ? [`${home}/.claude/projects`, `${home}/.config/claude/projects`]
       : [`${folder ?? ''}/projects`],
-  recognize: ({ records }) => (records.some(isOfClaudeCode) && !records.some(isOfIFlow) ? 'lines' : undefined),
+  recognize: ({ records }) =>
+    records.some(isOfClaudeCode) && !records.some((record) => isOfIFlow(record) || isOfQwen(record))
+      ? 'lines'
+      : undefined,
   read: createReader,
 }

@@ -1,17 +1,29 @@
 /** The supported programs, how the program of a file is recognized, and how a file is read. */
 import { recordable } from '../lib/json.js'
 import { aider } from './aider.js'
+import { amp } from './amp.js'
 import { chatgpt } from './chatgpt.js'
 import { claudeCode } from './claude-code.js'
+import { claudeCodeStream } from './claude-code-stream.js'
+import { claudeAi } from './claude-ai.js'
 import { cline } from './cline.js'
 import type { ContentId } from './content-id.js'
 import { codex } from './codex.js'
+import { codexExec } from './codex-exec.js'
+import { copilotCli } from './copilot-cli.js'
+import { continueDev } from './continue.js'
+import { crush } from './crush.js'
+import { cursor } from './cursor.js'
 import { gemini } from './gemini.js'
+import { goose } from './goose.js'
+import { kimi } from './kimi.js'
 import { miniSweAgent } from './mini-swe-agent.js'
+import { openaiMessages } from './openai-messages.js'
 import { opencode } from './opencode.js'
 import { openhands } from './openhands.js'
 import { pi } from './pi.js'
 import { headOf, recordsOf, type RecordOrDamage } from './records-of.js'
+import { qwen } from './qwen.js'
 import { roo } from './roo.js'
 import { sweAgent } from './swe-agent.js'
 import type { Importer, Layout, TranscriptItem, TranscriptReader } from './transcript.js'
@@ -19,10 +31,21 @@ import type { Importer, Layout, TranscriptItem, TranscriptReader } from './trans
 /** All importers. The first one that recognizes a file reads it. */
 export const importers: readonly Importer[] = [
   claudeCode,
+  claudeCodeStream,
   codex,
+  codexExec,
   pi,
   opencode,
   gemini,
+  qwen,
+  copilotCli,
+  goose,
+  kimi,
+  cursor,
+  claudeAi,
+  amp,
+  continueDev,
+  crush,
   openhands,
   roo,
   cline,
@@ -30,6 +53,7 @@ export const importers: readonly Importer[] = [
   aider,
   sweAgent,
   miniSweAgent,
+  openaiMessages,
 ]
 
 /** The importer and the layout of a file. */

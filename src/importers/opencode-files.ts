@@ -8,6 +8,7 @@ import { open, readdir, readFile } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import { exactJson } from '../lib/json.js'
 import { countIn, textIn, type Fields } from './bodies.js'
+import { needsSqlite, openDatabase, type Database } from './sqlite.js'
 import type { Unreadable } from './opencode-reader.js'
 import type { TranscriptRecord } from './transcript.js'
 
@@ -90,56 +91,6 @@ export async function filesOfSession(path: string): Promise<readonly string[] | 
     files.push(...(await jsonFilesIn(join(position.root, 'part', messageId))), message)
   }
   return files.map(slashed)
-}
-
-/** The first characters of every SQLite database. */
-export const SQLITE = 'SQLite format 3\u0000'
-
-/** Whether a file is a database, by its content. */
-export async function isDatabase(path: string): Promise<boolean> {
-  const file = await open(path)
-  try {
-    const { buffer } = await file.read(Buffer.alloc(SQLITE.length), 0, SQLITE.length, 0)
-    return buffer.toString('latin1') === SQLITE
-  } finally {
-    await file.close()
-  }
-}
-
-/** The methods of a database that the importer uses. */
-export interface Database {
-  readonly all: (sql: string, ...values: readonly string[]) => readonly Fields[]
-  readonly close: () => void
-}
-
-interface Sqlite {
-  readonly DatabaseSync: new (
-    path: string,
-    options: { readonly readOnly: boolean },
-  ) => {
-    prepare(sql: string): { all(...values: readonly string[]): readonly unknown[] }
-    close(): void
-  }
-}
-
-const isSqlite = (module: object | undefined): module is Sqlite =>
-  module !== undefined && 'DatabaseSync' in module && typeof module.DatabaseSync === 'function'
-
-/** Opens a database read-only; undefined if this version of Node.js has no SQLite. */
-export function openDatabase(path: string): Database | undefined {
-  const sqlite = process.getBuiltinModule('node:sqlite')
-  if (!isSqlite(sqlite)) return undefined
-  const database = new sqlite.DatabaseSync(path, { readOnly: true })
-  return {
-    all: (sql, ...values) =>
-      database
-        .prepare(sql)
-        .all(...values)
-        .filter((row): row is Fields => isRecord(row)),
-    close: () => {
-      database.close()
-    },
-  }
 }
 
 const HOW_ELSE = 'Print each session with `opencode export <session id>`, and import what it prints.'
@@ -324,9 +275,7 @@ export async function* recordsOfDatabase(
         return
       }
       yield {
-        value: unreadable(
-          `needs a Node that reads SQLite (22.13 or later), and this one is ${process.version}. ${HOW_ELSE}`,
-        ),
+        value: unreadable(`${needsSqlite()}. ${HOW_ELSE}`),
         where,
       }
       return

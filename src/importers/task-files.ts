@@ -142,9 +142,11 @@ export async function taskSiblings(path: string): Promise<readonly string[]> {
   return [...companions, path]
 }
 
-/** The directories in which editors store an extension's files, on all supported systems. */
-export function extensionHomes(
-  extension: string,
+const EDITORS = ['Code', 'Code - Insiders', 'VSCodium', 'Cursor', 'Windsurf']
+
+/** The directories `User` of editors, on all supported systems. */
+export function editorFolders(
+  editors: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
   home: string,
 ): readonly string[] {
@@ -153,9 +155,15 @@ export function extensionHomes(
     join(home, 'Library', 'Application Support'),
     ...(environment['APPDATA'] === undefined ? [] : [environment['APPDATA']]),
   ]
-  const editors = ['Code', 'Code - Insiders', 'VSCodium', 'Cursor', 'Windsurf']
-  return [
-    ...roots.flatMap((root) => editors.map((editor) => join(root, editor, 'User', 'globalStorage', extension))),
-    join(home, '.vscode-server', 'data', 'User', 'globalStorage', extension),
-  ]
+  return roots.flatMap((root) => editors.map((editor) => join(root, editor, 'User')))
 }
+
+/** The directories in which editors store an extension's files, on all supported systems. */
+export const extensionHomes = (
+  extension: string,
+  environment: Readonly<Record<string, string | undefined>>,
+  home: string,
+): readonly string[] =>
+  [...editorFolders(EDITORS, environment, home), join(home, '.vscode-server', 'data', 'User')].map((folder) =>
+    join(folder, 'globalStorage', extension),
+  )

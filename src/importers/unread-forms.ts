@@ -31,11 +31,6 @@ export const isOfIFlow = (value: unknown): boolean =>
 const isUtf16 = (text: string): boolean =>
   text.length > 3 && !text.startsWith('SQLite format 3') && (text.match(/\0/gu)?.length ?? 0) > text.length * 0.3
 
-const someRecord = (head: Head, test: (record: Readonly<Record<string, unknown>>) => boolean): boolean =>
-  head.records.some((record) => isRecord(record) && test(record))
-
-const isKimiRole = (role: unknown): boolean => role === '_checkpoint' || role === '_usage' || role === '_system_prompt'
-
 const FORMS: readonly Known[] = [
   {
     name: 'text in UTF-16',
@@ -55,31 +50,6 @@ const FORMS: readonly Known[] = [
   {
     name: 'a Markdown export of Cursor',
     matches: ({ text }) => /^_Exported on .{4,60} from Cursor\b/mu.test(text),
-  },
-  {
-    name: 'a database of Cursor',
-    matches: ({ path, text }) =>
-      text.startsWith('SQLite format 3') &&
-      (/\/state\.vscdb$/iu.test(path) || /CREATE TABLE (?:ItemTable|cursorDiskKV)\b/u.test(text)),
-  },
-  {
-    name: 'a transcript of an agent of Cursor',
-    matches: (head) =>
-      head.path.includes('/agent-transcripts/') ||
-      (/\/\.cursor\//u.test(head.path) &&
-        someRecord(head, ({ role, message }) => typeof role === 'string' && isRecord(message))),
-  },
-  {
-    name: 'a session of Kimi CLI',
-    matches: (head) =>
-      someRecord(
-        head,
-        ({ role, message, timestamp }) =>
-          isKimiRole(role) ||
-          (typeof timestamp === 'number' &&
-            isRecord(message) &&
-            /^(?:TurnBegin|StepBegin|StatusUpdate|ContentPart)$/u.test(textIn(message['type']) ?? '')),
-      ),
   },
 ]
 

@@ -20,7 +20,6 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { conversationStream } from '../../src/domain/values/ids.js'
-import type { MessageBody } from '../../src/domain/values/message.js'
 import { importers, readTranscript, recognizeTranscript } from '../../src/importers/index.js'
 import { createRecordTranscript } from '../../src/importers/record-transcript.js'
 import type { ChatMessage, ImportedTranscript, Ledger } from '../../src/index.js'
@@ -30,6 +29,7 @@ import { createHarness, type Harness } from '../support/harness.js'
 import { ledgerOn } from '../support/ledger-on-database.js'
 import { wholeTest } from '../support/length.js'
 import { openTestDatabase } from '../support/memory-database.js'
+import { countsOf, isOfFile } from '../support/recorded-counts.js'
 import { claudeCodeContexts } from '../support/raw-contexts/claude-code.js'
 import { codexContexts } from '../support/raw-contexts/codex.js'
 import { geminiContexts } from '../support/raw-contexts/gemini.js'
@@ -76,39 +76,6 @@ const CONTEXTS: Readonly<Record<string, ReadContexts>> = {
   pi: piContexts,
   opencode: opencodeContexts,
   gemini: geminiContexts,
-}
-
-/** A call that the provider ran is a part of the answer. */
-const PROVIDER_CALLS = new Set(['web_search', 'image_generation'])
-
-const callsIn = ({ content, toolCalls = [] }: MessageBody): number =>
-  toolCalls.length + (Array.isArray(content) ? content.filter(({ type }) => PROVIDER_CALLS.has(type)).length : 0)
-
-/** An undo is recorded as a further compaction, which the file does not contain. */
-const isOfFile = (event: RecordedEvent<'CompactionObserved'>): boolean => !event.data.sourceId.startsWith('undo of ')
-
-/** The counts of the recorded events, in the form of the counters. */
-function countsOf(sourceId: string, events: readonly RecordedEvent[]): RawCounts {
-  const messages = events.filter((event) => isOfType(event, 'MessageAppended')).map(({ data }) => data)
-  const inRole = (...roles: readonly string[]): number => messages.filter(({ role }) => roles.includes(role)).length
-  const observed = events.find((event) => isOfType(event, 'ConversationObserved'))
-  return {
-    sourceId,
-    messages: {
-      instruction: inRole('system', 'developer'),
-      user: inRole('user'),
-      assistant: inRole('assistant'),
-      tool: inRole('tool'),
-    },
-    calls: messages.reduce((sum, message) => sum + callsIn(message), 0),
-    results: inRole('tool'),
-    compactions: events.filter((event) => isOfType(event, 'CompactionObserved')).filter(isOfFile).length,
-    withdrawn: events
-      .filter((event) => isOfType(event, 'MessagesWithdrawn'))
-      .reduce((sum, { data }) => sum + data.messages.length, 0),
-    edits: events.filter((event) => isOfType(event, 'ContributionEdited')).length,
-    parent: observed?.data.parent?.sourceId,
-  }
 }
 
 const textField = (part: Readonly<Record<string, unknown>>, field: string): readonly string[] => {

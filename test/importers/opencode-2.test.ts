@@ -9,14 +9,13 @@ import { opencode } from '../../src/importers/opencode.js'
 import { headOf } from '../../src/importers/records-of.js'
 import type { TranscriptItem, TranscriptRecord } from '../../src/importers/transcript.js'
 import {
-  connect,
   countByQuery,
-  hasSqlite,
   writeFresh,
   writeOfGo,
   writeUpgraded,
   type CountedByQuery,
 } from '../support/opencode-database.js'
+import { connect, hasSqlite } from '../support/sqlite-program.js'
 import { violationsOf, itemsFrom, linesOf, ofKind } from './reading.js'
 
 const read = (): ReturnType<typeof opencode.read> => opencode.read('/home/somebody/opencode.db', plainContentId)

@@ -41,15 +41,6 @@ const FILES: readonly (readonly [name: string, head: Head])[] = [
     'a Markdown export of Cursor',
     headOf('/a/chat.md', '# Fix it\n_Exported on 6/3/2026 at 10:00:00 from Cursor (1.0.0)_\n'),
   ],
-  ['a database of Cursor', headOf('/a/state.vscdb', 'SQLite format 3\0CREATE TABLE ItemTable (key TEXT)')],
-  [
-    'a transcript of an agent of Cursor',
-    headOf('/home/a/.cursor/projects/p/agent-transcripts/1.jsonl', line({ role: 'user', message: { content: [] } })),
-  ],
-  [
-    'a session of Kimi CLI',
-    headOf('/a/context.jsonl', `${line({ role: '_checkpoint', id: 0 })}\n${line({ role: 'user', content: 'x' })}`),
-  ],
 ]
 
 describe('a file of a program without an importer', () => {

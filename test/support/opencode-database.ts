@@ -3,26 +3,7 @@
  * that opencode 2.0.3 prints for `.schema` (getagentseal/codeburn issue 1293) and that `packages/core/src/session/sql.ts`
  * of anomalyco/opencode declares; the content of `data` follows its `packages/schema/src/session-message.ts`.
  */
-import { spawnSync } from 'node:child_process'
-import type { Database } from '../../src/importers/opencode-files.js'
-
-export const hasSqlite = spawnSync('sqlite3', ['--version']).status === 0
-
-function sqlite(path: string, sql: string, ...flags: readonly string[]): string {
-  const { status, stdout, stderr } = spawnSync('sqlite3', [...flags, path], { input: sql, encoding: 'utf8' })
-  if (status !== 0) throw new Error(stderr)
-  return stdout
-}
-
-const quoted = (value: unknown): string => {
-  if (value === undefined || value === null) return 'NULL'
-  if (typeof value === 'number') return String(value)
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return `'${text.replaceAll("'", "''")}'`
-}
-
-const insert = (table: string, row: Readonly<Record<string, unknown>>): string =>
-  `INSERT INTO ${table} (${Object.keys(row).join(', ')}) VALUES (${Object.values(row).map(quoted).join(', ')});`
+import { insert, sqlite } from './sqlite-program.js'
 
 const TOKEN_COLUMNS = ['input', 'output', 'reasoning', 'cache_read', 'cache_write']
   .map((name) => `tokens_${name} INTEGER DEFAULT 0 NOT NULL`)
@@ -234,14 +215,3 @@ export function countByQuery(path: string): CountedByQuery {
     compactions: of("type = 'compaction' AND json_extract(data, '$.status') = 'completed'"),
   }
 }
-
-/** Reads a database with the program `sqlite3`, so that a Node without SQLite can read it. */
-export const connect = (path: string): Database => ({
-  all(sql, ...values) {
-    const bound = values.reduce<string>((text, value) => text.replace('?', () => quoted(value)), sql)
-    const printed = sqlite(path, `${bound};`, '-readonly', '-json')
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the program prints a list of objects
-    return printed.trim() === '' ? [] : (JSON.parse(printed) as Readonly<Record<string, unknown>>[])
-  },
-  close: () => undefined,
-})

@@ -26,7 +26,7 @@ export interface ImportPlan {
 }
 
 /** File name extensions of transcripts. */
-const EXTENSIONS = /\.(?:jsonl|json|md|traj|db|zst)$/iu
+const EXTENSIONS = /\.(?:jsonl|json|md|traj|db|vscdb|zst)$/iu
 const OUR_EXTENSIONS = /\.jsonl$/iu
 
 async function existing(path: string): Promise<{ readonly bytes: number; readonly isFolder: boolean }> {

@@ -1,0 +1,185 @@
+/**
+ * Continue: a JSON file for each session in `~/.continue/sessions/`. A result is in the state of its call, and a
+ * compaction is a summary at the last message that it covers; the model receives the latest one. Written for `Session` and
+ * `ChatHistoryItem` in `core/index.d.ts` and for `constructMessages` of Continue 0.8 to 1.5. The files have no times.
+ */
+import { isRecord } from '../lib/is-record.js'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { ContentPart, ToolCall } from '../domain/values/message.js'
+import { contentOf, inside, textIn, type Fields } from './bodies.js'
+import { textPart, toContentPart } from './content-part.js'
+import { functionCall, messageItems, type NewMessage } from './message-items.js'
+import type { Head, Importer, Layout, SourceLocation, TranscriptItem, TranscriptRecord } from './transcript.js'
+
+const FINAL = new Set(['done', 'errored', 'canceled'])
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+const partsOf = (content: unknown): readonly ContentPart[] =>
+  typeof content === 'string'
+    ? content === ''
+      ? []
+      : [textPart(content)]
+    : listOf(content).map((part) =>
+        isRecord(part) && part['type'] === 'text' && typeof part['text'] === 'string'
+          ? textPart(part['text'])
+          : toContentPart(part),
+      )
+
+const textsOf = (items: unknown): string =>
+  listOf(items)
+    .flatMap((item) => textIn(inside(item, 'content')) ?? [])
+    .join('\n\n')
+
+function callsOf(message: Fields): readonly ToolCall[] {
+  return listOf(message['toolCalls']).flatMap((call) => {
+    const id = textIn(inside(call, 'id'))
+    const called = inside(call, 'function')
+    return id === undefined ? [] : [functionCall(id, inside(called, 'name'), inside(called, 'arguments') ?? '{}')]
+  })
+}
+
+/** The message of an item; undefined if it is empty, or a result that the state of the call repeats. */
+function messageOf(item: Fields, message: Fields, answered: ReadonlySet<string>): NewMessage | undefined {
+  const { role, content } = message
+  const parts = partsOf(content)
+  if (role === 'user') {
+    const files = listOf(item['contextItems']).flatMap((each) => textIn(inside(each, 'content')) ?? [])
+    const all = [...files.map(textPart), ...parts]
+    return all.length === 0 ? undefined : { body: { role, content: contentOf(all) } }
+  }
+  if (role === 'thinking') {
+    const { signature } = message
+    const thinking = textIn(content) ?? ''
+    return { body: { role: 'assistant', content: [toContentPart({ type: 'thinking', thinking, signature })] } }
+  }
+  if (role === 'assistant') {
+    const toolCalls = callsOf(message)
+    if (parts.length === 0 && toolCalls.length === 0) return undefined
+    const calls = toolCalls.length === 0 ? {} : { toolCalls }
+    return { body: { role, content: parts.length === 0 ? null : contentOf(parts), ...calls } }
+  }
+  const toolCallId = textIn(message['toolCallId'])
+  if (role === 'tool' && toolCallId !== undefined && !answered.has(toolCallId))
+    return { body: { role, content: contentOf(parts), toolCallId } }
+  return role === 'system' && parts.length > 0 ? { body: { role, content: contentOf(parts) } } : undefined
+}
+
+/** The results in the states of an answer's calls. */
+function resultsOf(item: Fields): readonly (readonly [callId: string, message: NewMessage])[] {
+  const states = [
+    ...listOf(item['toolCallStates']),
+    ...(item['toolCallState'] === undefined ? [] : [item['toolCallState']]),
+  ]
+  return states.flatMap((state) => {
+    const toolCallId = textIn(inside(state, 'toolCallId'))
+    const status = textIn(inside(state, 'status')) ?? ''
+    if (toolCallId === undefined || !FINAL.has(status)) return []
+    const content = textsOf(inside(state, 'output'))
+    const isError = status === 'done' ? {} : { isError: true as const }
+    return [[toolCallId, { body: { role: 'tool', content, toolCallId }, ...isError }] as const]
+  })
+}
+
+/** One item of the history, and the ids of its messages. */
+function* itemMessages(
+  item: Fields,
+  sourceId: string,
+  answered: Set<string>,
+  where: SourceLocation,
+): Generator<TranscriptItem, readonly string[]> {
+  const message = isRecord(item['message']) ? item['message'] : {}
+  const found = messageOf(item, message, answered)
+  const model = textIn(inside(listOf(item['promptLogs'])[0], 'modelTitle'))
+  if (found === undefined) yield { kind: 'left-out', what: `empty ${textIn(message['role']) ?? 'item'}`, where }
+  else yield* messageItems([found], { sourceId, answerId: sourceId, model, where })
+  const ids = found === undefined ? [] : [sourceId]
+  for (const [callId, result] of resultsOf(item)) {
+    answered.add(callId)
+    ids.push(`${sourceId}/${callId}`)
+    yield* messageItems([result], { sourceId: `${sourceId}/${callId}`, where })
+  }
+  return ids
+}
+
+/** @param kept messages after the summary */
+function compaction(text: string, sourceId: string, kept: readonly string[], where: SourceLocation): TranscriptItem {
+  const content = `Previous conversation summary:\n\n ${text}`
+  return {
+    kind: 'compaction',
+    sourceId: `summary-${sourceId}`,
+    trigger: 'manual',
+    summary: { kind: 'text', text },
+    context: [
+      { kind: 'inserted', body: { role: 'system', content }, isSummary: true },
+      ...kept.map((id) => ({ kind: 'message', sourceId: id }) as const),
+    ],
+    where,
+  }
+}
+
+/** The path of a working directory, which may be a `file:` address. */
+function folderOf(text: string | undefined): string | undefined {
+  try {
+    return text?.startsWith('file://') === true ? fileURLToPath(text) : text
+  } catch {
+    return text
+  }
+}
+
+function* take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
+  if (!isRecord(value)) {
+    yield { kind: 'left-out', what: 'session', where }
+    return
+  }
+  yield {
+    kind: 'conversation',
+    sourceId: textIn(value['sessionId']) ?? where.file,
+    title: textIn(value['title']),
+    cwd: folderOf(textIn(value['workspaceDirectory'])),
+    where,
+  }
+  const history = listOf(value['history'])
+  const answered = new Set<string>()
+  const last = history.findLastIndex((item) => textIn(inside(item, 'conversationSummary')) !== undefined)
+  let afterSummary: string[] = []
+  let latest: { readonly text: string; readonly id: string; readonly where: SourceLocation } | undefined
+  for (const [at, item] of history.entries()) {
+    const location = { ...where, path: `history[${String(at)}]` }
+    if (!isRecord(item)) {
+      yield { kind: 'left-out', what: 'item', where: location }
+      continue
+    }
+    const id = textIn(inside(item, 'message', 'id')) ?? location.path
+    afterSummary.push(...(yield* itemMessages(item, id, answered, location)))
+    const text = textIn(item['conversationSummary'])
+    if (text === undefined) continue
+    afterSummary = []
+    // The user may ask for a summary of an earlier message: the newest one is read last.
+    if (at === last) latest = { text, id, where: location }
+    else yield compaction(text, id, [], location)
+  }
+  if (latest !== undefined) yield compaction(latest.text, latest.id, afterSummary, latest.where)
+}
+
+function recognize({ records, text }: Head): Layout | undefined {
+  const [value] = records
+  if (value === undefined)
+    return /^\s*\{\s*"sessionId"\s*:\s*"[^"]+"\s*,\s*"title"\s*:(?=[^]*"workspaceDirectory"\s*:)/u.test(text)
+      ? 'json'
+      : undefined
+  const isSession = isRecord(value) && typeof value['sessionId'] === 'string' && Array.isArray(value['history'])
+  return isSession && listOf(value['history']).every((item) => isRecord(inside(item, 'message'))) ? 'json' : undefined
+}
+
+/** The importer of Continue. */
+export const continueDev: Importer = {
+  program: 'continue',
+  title: 'Continue',
+  homes: (environment, home) => [
+    join(textIn(environment['CONTINUE_GLOBAL_DIR']) ?? join(home, '.continue'), 'sessions'),
+  ],
+  recognize,
+  read: () => ({ take, end: () => [] }),
+}

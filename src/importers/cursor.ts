@@ -1,0 +1,227 @@
+/**
+ * Cursor: the transcripts of its agents (`~/.cursor/projects/<project>/agent-transcripts/`), and the composers in the
+ * database `state.vscdb`. A line of a transcript has a message without id, time or results of its calls. In the database,
+ * `composerData:<id>` lists the bubbles of a conversation, and `bubbleId:<composer>:<id>` is a bubble: a prompt, an answer,
+ * or one call with its result. Only the latest summary of a conversation is stored. Written for composers `_v` 3 to 10 and
+ * bubbles `_v` 2 and 3 (Cursor 0.43 to 2.x), as SpecStory, agentsview and others read them; Cursor publishes no format.
+ */
+import { isRecord } from '../lib/is-record.js'
+import { join } from 'node:path'
+import { canonicalJson } from '../domain/values/hash.js'
+import { recordable } from '../lib/json.js'
+import { countIn, inside, jsonText, textIn, timeIn, type Fields } from './bodies.js'
+import type { ContentId } from './content-id.js'
+import { answerBody, functionCall, knownUsage, messageItems, type NewMessage } from './message-items.js'
+import { databaseFiles, databaseRecords, jsonColumn, SQLITE, type Database, type DatabaseRecord } from './sqlite.js'
+import { messagesIn } from './task-blocks.js'
+import { editorFolders } from './task-files.js'
+import type {
+  ConversationItem,
+  Head,
+  Importer,
+  Layout,
+  Parent,
+  SourceLocation,
+  TranscriptItem,
+  TranscriptReader,
+  TranscriptRecord,
+} from './transcript.js'
+
+const FINAL = new Set(['completed', 'error', 'cancelled', 'rejected'])
+
+/** The time at which a bubble began: relative times are counted back from the end. */
+function bubbleTime(bubble: Fields): string | undefined {
+  const created = timeIn(bubble['createdAt'])
+  const start = countIn(inside(bubble, 'timingInfo', 'clientStartTime'))
+  return created ?? (start === undefined || start < 946_684_800_000 ? undefined : timeIn(Math.round(start)))
+}
+
+/** The messages of a bubble: what the user or the model said, or a call and its result. */
+function bubbleMessages(bubble: Fields, id: string): readonly NewMessage[] {
+  const text = textIn(bubble['text'])
+  if (bubble['type'] === 1) return text === undefined ? [] : [{ body: { role: 'user', content: text } }]
+  const thinking = textIn(inside(bubble, 'thinking', 'text')) ?? textIn(bubble['thinking'])
+  const tool = bubble['toolFormerData']
+  const callId = textIn(inside(tool, 'toolCallId')) ?? id
+  const name = textIn(inside(tool, 'name'))
+  const status = textIn(inside(tool, 'status')) ?? 'completed'
+  const input = inside(tool, 'rawArgs') ?? inside(tool, 'params') ?? {}
+  const calls = name === undefined ? [] : [functionCall(callId, name, input)]
+  const body = answerBody(thinking === undefined ? [] : [{ type: 'thinking', thinking }], text, calls)
+  const answers: readonly NewMessage[] = body === undefined ? [] : [{ body }]
+  if (name === undefined || !FINAL.has(status)) return answers
+  const result = inside(tool, 'result')
+  const content = result === undefined || result === null ? '' : jsonText(result)
+  const isError = status === 'error' || status === 'cancelled'
+  return [...answers, { body: { role: 'tool', content, toolCallId: callId }, ...(isError ? { isError } : {}) }]
+}
+
+/** The summary that the conversation had last; undefined if there is none. */
+function latestSummary(
+  composer: Fields,
+): { readonly text: string; readonly through: string; readonly at: string } | undefined {
+  const latest = composer['latestConversationSummary']
+  const summary = isRecord(inside(latest, 'summary')) ? inside(latest, 'summary') : latest
+  const text = textIn(inside(summary, 'summary'))
+  const through = textIn(inside(summary, 'truncationLastBubbleIdInclusive'))
+  if (text === undefined || through === undefined) return undefined
+  return { text, through, at: textIn(inside(latest, 'lastBubbleId')) ?? through }
+}
+
+/** The agent transcript's ids in its path: `<id>/<id>.jsonl`, and `<id>/subagents/<child>.jsonl`. */
+function transcriptIds(path: string): { readonly sourceId: string; readonly parent: Parent | undefined } {
+  const parts = path.split(/[\\/]/u)
+  const sourceId = (parts.at(-1) ?? path).replace(/\.jsonl$/u, '')
+  const caller = parts.at(-2) === 'subagents' ? parts.at(-3) : undefined
+  return { sourceId, parent: caller === undefined ? undefined : { sourceId: caller, how: 'sub-agent' } }
+}
+
+class CursorReader implements TranscriptReader {
+  private hasBegun = false
+  private previousId = ''
+  private composer: { readonly data: Fields; readonly emitted: string[]; isUnfinished: boolean } | undefined
+
+  constructor(
+    private readonly path: string,
+    private readonly contentId: ContentId,
+  ) {}
+
+  *take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
+    if (!isRecord(value)) yield { kind: 'left-out', what: 'record', where }
+    else if (isRecord(value['composer'])) yield* this.begin(value['composer'], textIn(value['composerId']) ?? '', where)
+    else if (isRecord(value['bubble'])) yield* this.bubble(value['bubble'], textIn(value['bubbleId']) ?? '', where)
+    else yield* this.line(value, where)
+  }
+
+  end(): [] {
+    return []
+  }
+
+  private *begin(data: Fields, composerId: string, where: SourceLocation): Generator<TranscriptItem> {
+    this.composer = { data, emitted: [], isUnfinished: false }
+    const conversation: Omit<ConversationItem, 'where'> = {
+      kind: 'conversation',
+      sourceId: composerId,
+      title: textIn(data['name']),
+      startedAt: timeIn(countIn(data['createdAt'])),
+      cwd: textIn(inside(data, 'workspaceIdentifier', 'uri', 'fsPath')),
+    }
+    yield { ...conversation, where }
+  }
+
+  private *bubble(bubble: Fields, id: string, where: SourceLocation): Generator<TranscriptItem> {
+    const { composer } = this
+    const status = textIn(inside(bubble, 'toolFormerData', 'status'))
+    if (composer === undefined || composer.isUnfinished || (status !== undefined && !FINAL.has(status))) {
+      // The rest follows when the call has its result.
+      if (composer !== undefined) composer.isUnfinished = true
+      yield { kind: 'left-out', what: 'bubble of an unfinished answer', where }
+      return
+    }
+    const messages = bubbleMessages(bubble, id)
+    const model =
+      textIn(inside(bubble, 'modelInfo', 'modelName')) ?? textIn(inside(composer.data, 'modelConfig', 'modelName'))
+    const usage = knownUsage({
+      inputTokens: countIn(inside(bubble, 'tokenCount', 'inputTokens')),
+      outputTokens: countIn(inside(bubble, 'tokenCount', 'outputTokens')),
+    })
+    if (messages.length === 0) yield { kind: 'left-out', what: 'bubble without text', where }
+    else composer.emitted.push(id)
+    yield* messageItems(messages, { sourceId: id, at: bubbleTime(bubble), model, usage, where })
+    const summary = latestSummary(composer.data)
+    if (summary?.at === id) yield this.compaction(summary, composer.emitted, where)
+  }
+
+  private compaction(
+    { text, through, at }: { readonly text: string; readonly through: string; readonly at: string },
+    emitted: readonly string[],
+    where: SourceLocation,
+  ): TranscriptItem {
+    const kept = emitted.slice(emitted.indexOf(through) + 1)
+    return {
+      kind: 'compaction',
+      sourceId: `summary-${at}`,
+      trigger: 'unknown',
+      summary: { kind: 'text', text },
+      context: [
+        { kind: 'inserted', body: { role: 'user', content: text }, isSummary: true },
+        ...kept.map((sourceId) => ({ kind: 'message', sourceId }) as const),
+      ],
+      where,
+    }
+  }
+
+  /** A line of an agent's transcript. */
+  private *line(line: Fields, where: SourceLocation): Generator<TranscriptItem> {
+    if (!this.hasBegun) {
+      this.hasBegun = true
+      yield { kind: 'conversation', ...transcriptIds(this.path), where }
+    }
+    const role = textIn(line['role'])
+    this.previousId = this.contentId(`${this.previousId} ${canonicalJson(recordable(line))}`)
+    const content = inside(line, 'message', 'content')
+    const messages = role === undefined ? [] : messagesIn(role, content, undefined, this.previousId)
+    if (messages.length === 0) yield { kind: 'left-out', what: role ?? textIn(line['type']) ?? 'line', where }
+    yield* messageItems(messages, { sourceId: this.previousId, answerId: this.previousId, where })
+  }
+}
+
+/** The composers of a database with their bubbles, in the order of each conversation. */
+function* composerRows(database: Database): Generator<DatabaseRecord> {
+  const select = 'SELECT CAST(value AS TEXT) AS value FROM cursorDiskKV WHERE key = ?'
+  const keys = database.all(
+    "SELECT key FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' ORDER BY key",
+  )
+  for (const { key } of keys) {
+    const composerId = String(key).slice('composerData:'.length)
+    const data = jsonColumn(database.all(select, String(key))[0]?.['value'])
+    if (!isRecord(data)) continue
+    const inline: readonly unknown[] = Array.isArray(data['conversation']) ? data['conversation'] : []
+    const headers: readonly unknown[] = Array.isArray(data['fullConversationHeadersOnly'])
+      ? data['fullConversationHeadersOnly']
+      : []
+    if (inline.length === 0 && headers.length === 0) continue
+    yield { value: { composer: data, composerId }, path: String(key) }
+    for (const entry of inline.length > 0 ? inline : headers) {
+      const bubbleId = textIn(inside(entry, 'bubbleId')) ?? ''
+      const path = `bubbleId:${composerId}:${bubbleId}`
+      const bubble = inline.length > 0 ? entry : jsonColumn(database.all(select, path)[0]?.['value'])
+      if (isRecord(bubble)) yield { value: { bubble, bubbleId }, path }
+    }
+  }
+}
+
+const FIELDS = new Set(['role', 'message', 'timestamp', 'timestamp_ms', 'id'])
+
+/** A line of an agent's transcript has hardly more than a role and a message. */
+const isLine = (record: unknown): boolean =>
+  isRecord(record) &&
+  (record['role'] === 'user' || record['role'] === 'assistant') &&
+  Array.isArray(inside(record, 'message', 'content')) &&
+  Object.keys(record).every((name) => FIELDS.has(name))
+
+function recognize({ path, records, text }: Head): Layout | undefined {
+  if (text.startsWith(SQLITE))
+    return /\/state\.vscdb$/iu.test(path) && (/\/cursor\//iu.test(path) || text.includes('cursorDiskKV'))
+      ? 'own'
+      : undefined
+  return records.some(isLine) &&
+    records.every((record) => isLine(record) || (isRecord(record) && record['role'] === undefined))
+    ? 'lines'
+    : undefined
+}
+
+/** The importer of Cursor. */
+export const cursor: Importer = {
+  program: 'cursor',
+  title: 'Cursor',
+  homes: (environment, home) => [
+    join(home, '.cursor', 'projects'),
+    ...editorFolders(['Cursor'], environment, home).map((folder) => join(folder, 'globalStorage', 'state.vscdb')),
+  ],
+  recognize,
+  siblings: databaseFiles,
+  records: (path, layout) => (layout === 'own' ? databaseRecords(path, composerRows) : undefined),
+  makesContentIds: true,
+  read: (path, contentId) => new CursorReader(path, contentId),
+}
