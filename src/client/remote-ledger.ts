@@ -118,9 +118,10 @@ const remoteTranscripts = ({ value }: Remote, ownPolicy: AppendOptions['policy']
     })
   },
   open: () => Promise.reject(notSupportedRemotely('transcripts.open', 'record on the machine of the store')),
+  receive: () => Promise.reject(notSupportedRemotely('transcripts.receive', 'send the items with `pushTranscript`')),
   import: () =>
     Promise.reject(
-      notSupportedRemotely('transcripts.import', 'import on the machine of the store, or append the messages'),
+      notSupportedRemotely('transcripts.import', 'use the command `import --store https://…`, or append the messages'),
     ),
 })
 

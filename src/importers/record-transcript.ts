@@ -20,6 +20,7 @@ import { decodeEvent, isOfType } from '../recording/read-event.js'
 import { redactorFor, settingsAfter } from '../recording/redaction.js'
 import type { Log } from '../recording/load-conversation.js'
 import type { Redactor } from '../secrets/redact.js'
+import { isSameExceptSecrets } from '../secrets/same-except-secrets.js'
 import { observedConversationId } from './observed-id.js'
 import { wasRounded } from './rounded.js'
 import type {
@@ -374,7 +375,7 @@ class Recording {
     const recorded = this.hashes.get(messageId)
     if (recorded !== undefined) {
       const isSame = isAsReceived || this.erased.has(messageId) || hasHash(body, recorded)
-      if (!isSame && !wasRounded(await this.recordedBody(messageId), bodyOf(body)))
+      if (!isSame && !isRecordedForm(await this.recordedBody(messageId), bodyOf(body)))
         return E.left({
           kind: 'TranscriptsContradict',
           conversationId: this.result.conversationId,
@@ -649,6 +650,10 @@ class Recording {
 /** A body in the format of events: without undefined fields. */
 const bodyOf = ({ role, content, name, toolCalls, toolCallId, extra }: MessageBody): MessageBody =>
   without({ role, content, name, toolCalls, toolCallId, extra })
+
+/** Whether a recorded body is an earlier form of the same message. */
+const isRecordedForm = (recorded: MessageBody | undefined, now: MessageBody): boolean =>
+  wasRounded(recorded, now) || isSameExceptSecrets(recorded, now)
 
 /** Whether a text continues another one. */
 const isLonger = (before: MessageBody, now: MessageBody): boolean =>

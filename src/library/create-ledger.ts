@@ -31,6 +31,7 @@ import { createRetention } from './retention.js'
 import { createSecrets } from './secrets.js'
 import { createSearching } from './searching.js'
 import { createTools } from './tools.js'
+import { createReceiving } from './receiving.js'
 import { createTranscripts } from './transcripts.js'
 import { createWhatIfCalls } from './what-if.js'
 
@@ -108,6 +109,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     recall,
     transcripts: {
       ...createTranscripts({ ...common, summarizerWindowTokens: summarizer.windowTokens }),
+      ...createReceiving({ ...common, summarizerWindowTokens: summarizer.windowTokens }),
       ...createObserving({ ...common, summarizerWindowTokens: summarizer.windowTokens }),
     },
     // Requests of editions are counted one by one: their summarizer does not try again by itself.

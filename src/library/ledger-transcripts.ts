@@ -67,3 +67,27 @@ export interface OpenTranscript {
    */
   record(records: readonly unknown[]): Promise<readonly RecordedConversation[]>
 }
+
+/** How items of a transcript are recorded that another machine reads. */
+export interface ReceiveTranscriptOptions {
+  /** The program that wrote the transcript, as `import` names it. */
+  readonly from: string
+  /** Tenant or owner of new conversations. */
+  readonly scope?: string
+  /** Actor of the events. Default: the actor of the ledger. */
+  readonly actor?: string
+  /** Called with each conversation before anything of it is recorded. Throws if it must not be recorded. */
+  readonly allows?: (conversationId: string) => Promise<void>
+}
+
+/** A transcript that another machine reads. */
+export interface ReceivedTranscript {
+  /**
+   * Records these items after the earlier ones. The object must not be used after an error or by two calls at once: a
+   * new one takes the items from the beginning, and recognizes those that are recorded.
+   */
+  record(
+    items: readonly TranscriptItem[],
+    options?: { readonly writtenAt?: string | undefined },
+  ): Promise<readonly ImportedConversation[]>
+}

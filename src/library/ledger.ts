@@ -12,6 +12,8 @@ import type {
   ImportTranscriptOptions,
   OpenTranscript,
   OpenTranscriptOptions,
+  ReceivedTranscript,
+  ReceiveTranscriptOptions,
 } from './ledger-transcripts.js'
 import type { Observation, SeenCompaction } from './ledger-observation.js'
 import type { LedgerProofs } from './ledger-proofs.js'
@@ -92,6 +94,8 @@ export type {
   ImportTranscriptOptions,
   OpenTranscript,
   OpenTranscriptOptions,
+  ReceivedTranscript,
+  ReceiveTranscriptOptions,
 } from './ledger-transcripts.js'
 export type { Observation, SeenCompaction } from './ledger-observation.js'
 export type * from './ledger-proofs.js'
@@ -442,6 +446,11 @@ export interface Transcripts {
    * the file would have.
    */
   open(name: string, options: OpenTranscriptOptions): Promise<OpenTranscript>
+  /**
+   * Like `open`, but takes the items that an importer on another machine made of the records. The service records with
+   * it what `import --store https://…` sends.
+   */
+  receive(options: ReceiveTranscriptOptions): Promise<ReceivedTranscript>
   /**
    * Records actions of another program as an import of its transcript would, all or none. The context stays the
    * program's own. A message whose id is already recorded is skipped. A conversation that began with `append` is rejected

@@ -2,7 +2,6 @@
 import { either as E } from 'fp-ts'
 import { LRUCache } from 'lru-cache'
 import { open } from 'node:fs/promises'
-import { countLost } from '../forgotten/count-lost.js'
 import {
   createTranscriptRecorder,
   type RecordedConversation,
@@ -33,7 +32,6 @@ import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
 import type { Transcripts } from './ledger.js'
 import type {
-  ImportedConversation,
   ImportedTranscript,
   ImportTranscriptOptions,
   OpenTranscriptOptions,
@@ -42,6 +40,7 @@ import { bad, listenerGiven, nameOf, optionsGiven, settingsOf, signalGiven, text
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
+import { withLost } from './with-lost.js'
 
 const OPEN: Names<OpenTranscriptOptions> = { from: true, scope: true, actor: true }
 const OPTIONS: Names<ImportTranscriptOptions> = {
@@ -204,15 +203,8 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
     { conversations: recorded, leftOut, damage }: RecordedTranscript,
   ): Promise<ImportedTranscript> {
     for (const { position } of recorded) freshness.recordedHere({ position })
-    const conversations: ImportedConversation[] = []
-    for (const each of recorded) conversations.push({ ...each, ...(await lostOf(each)) })
+    const conversations = await withLost(parts, recorded)
     return { file, program, unchanged: false, conversations, leftOut: Object.fromEntries(leftOut), damage }
-  }
-
-  /** What the compactions lost, counted here so that lists have it. */
-  async function lostOf({ conversationId, compactions }: RecordedConversation): Promise<{ lost?: number }> {
-    const lost = compactions === 0 ? undefined : await countLost(parts, conversationId).catch(parts.onProblem)
-    return typeof lost === 'number' ? { lost } : {}
   }
 
   return {

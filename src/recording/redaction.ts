@@ -61,20 +61,32 @@ class Redactors {
 
   constructor(private readonly log: Log) {}
 
-  async get({ secretPatterns, secretAllow }: RedactionSettings): Promise<E.Either<BadPolicy, Redactor>> {
-    const name = JSON.stringify([secretPatterns, secretAllow])
+  async get(settings: RedactionSettings): Promise<E.Either<BadPolicy, Redactor>> {
+    const name = JSON.stringify([settings.secretPatterns, settings.secretAllow])
     const known = this.bySettings.get(name)
     if (known !== undefined) return known
-    const key = (await this.log.secretsKey?.()) ?? this.ownKey
-    const created = E.mapLeft(({ pattern, detail }: BadPattern): BadPolicy => ({
-      kind: 'BadPolicy',
-      field: secretAllow?.includes(pattern) === true ? 'secretAllow' : 'secretPatterns',
-      detail: `the pattern ${JSON.stringify(pattern)} ${detail}`,
-    }))(Redactor.create(key, { patterns: secretPatterns, allow: secretAllow }))
+    const created = createRedactor((await this.log.secretsKey?.()) ?? this.ownKey, settings)
     this.bySettings.set(name, created)
     return created
   }
 }
+
+/** @param key the key for fingerprints; undefined outside of a ledger */
+const createRedactor = (
+  key: Uint8Array | undefined,
+  { secretPatterns, secretAllow }: RedactionSettings,
+): E.Either<BadPolicy, Redactor> =>
+  E.mapLeft(({ pattern, detail }: BadPattern): BadPolicy => ({
+    kind: 'BadPolicy',
+    field: secretAllow?.includes(pattern) === true ? 'secretAllow' : 'secretPatterns',
+    detail: `the pattern ${JSON.stringify(pattern)} ${detail}`,
+  }))(Redactor.create(key, { patterns: secretPatterns, allow: secretAllow }))
+
+/** The redactor of what leaves this machine for another one's ledger; undefined if redaction is off. */
+export const redactorWithoutLedger = (
+  settings: RedactionSettings = {},
+): E.Either<BadPolicy, Redactor | undefined> =>
+  settings.redaction === 'off' ? E.right(undefined) : createRedactor(undefined, settings)
 
 const redactorsOf = new WeakMap<Log, Redactors>()
 

@@ -11,6 +11,7 @@ import * as messages from './messages.js'
 import * as operating from './operating.js'
 import * as proofs from './proofs.js'
 import * as retention from './retention.js'
+import * as transcripts from './transcripts.js'
 
 export const routes = {
   listConversations: conversations.listConversations,
@@ -21,6 +22,7 @@ export const routes = {
   appendMessages: messages.appendMessages,
   amend: messages.amend,
   observe: messages.observe,
+  pushTranscript: transcripts.pushTranscript,
   getMessages: messages.getMessages,
   compress: agent.compress,
   useTool: agent.useTool,

@@ -66,6 +66,18 @@ const notThere = (conversationId: string): Refused =>
   // The ledger's own sentence, so that another tenant's conversation looks like one that does not exist.
   new Refused('NoSuchConversation', `there is no conversation "${conversationId}" in this ledger`, { conversationId })
 
+/** The scope of what is recorded, within what the key is bound to. */
+export function scopeWithin({ bound }: Access, scope: string | undefined): string | undefined {
+  if (bound === undefined) return scope
+  if ('prefix' in bound) {
+    if (scope === undefined) return undefined
+    throw new Refused('KeyBound', 'the key is bound to a prefix of ids, and names no scope', { field: 'scope' })
+  }
+  if (scope !== undefined && scope !== bound.scope)
+    throw new Refused('KeyBound', 'the key is bound to another scope', { field: 'scope' })
+  return bound.scope
+}
+
 /** What a key reaches. */
 export interface Bounds {
   /** Throws where a conversation is not within the bound; one that is not there yet may be where `mayBeNew`. */

@@ -41,8 +41,10 @@ import { messageHandlers } from './routes/messages.js'
 import { operatingHandlers } from './routes/operating.js'
 import { proofHandlers } from './routes/proofs.js'
 import { retentionHandlers } from './routes/retention.js'
+import { transcriptHandlers } from './routes/transcripts.js'
 import type { Answer, Handlers, Parts } from './service.js'
 import { eventStream } from './sse.js'
+import { Uploads } from './uploads.js'
 import { createUses } from './uses.js'
 import { toWire } from '../domain/values/revision.js'
 
@@ -106,6 +108,7 @@ interface Under {
 const handlers: Handlers = {
   ...conversationHandlers,
   ...messageHandlers,
+  ...transcriptHandlers,
   ...agentHandlers,
   ...historyHandlers,
   ...editionHandlers,
@@ -220,6 +223,7 @@ class ServiceApp {
       bounds: this.bounds,
       jobs: this.jobs,
       feed: this.feed,
+      uploads: new Uploads(ledger),
       keys: stores.keys,
       heartbeatMs: this.limits.heartbeatMs,
       recorded: (count) => {

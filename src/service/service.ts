@@ -7,6 +7,7 @@ import type { Immutable } from '../schema/answer.js'
 import type { AnswerOf, Job, JobName, RouteName, routes } from '../schema/index.js'
 import type { Feed, FeedDelivery } from './feed.js'
 import type { Jobs } from './jobs.js'
+import type { Uploads } from './uploads.js'
 
 /** What every handler may use. */
 export interface Parts {
@@ -14,6 +15,7 @@ export interface Parts {
   readonly bounds: Bounds
   readonly jobs: Jobs
   readonly feed: Feed
+  readonly uploads: Uploads
   readonly keys: KeyStore
   readonly heartbeatMs: number
   /** Hears how many messages were recorded. */

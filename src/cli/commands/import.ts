@@ -21,12 +21,21 @@ export const importFiles: CliCommand = {
     yes: toggle('With --discover: import all of them'),
     follow: toggle('Keep importing as transcripts grow or appear, until Ctrl-C'),
     poll: text('With --follow: seconds between scans [default: 5]'),
+    project: {
+      ...text('With a service in --store: only conversations that began in this directory are sent; repeatable'),
+      array: true,
+    },
+    'allow-http': toggle('Send to a service on another machine without encryption'),
     'dry-run': toggle('Read and count without recording'),
   },
   examples: [
     ['$0 import chat.jsonl', 'the id comes from the header, or from the file name'],
     ['$0 import ~/.claude/projects', 'all Claude Code sessions'],
     ['$0 import --discover', 'list transcripts of other programs on this machine'],
+    [
+      '$0 import --follow ~/.claude/projects --store https://ledger.example --project ~/work/api',
+      'push the sessions of one project to a team’s service',
+    ],
     ['my-agent --log | $0 import --conversation run-7', 'read one message per line'],
   ],
   async run(args) {
@@ -42,6 +51,8 @@ export const importFiles: CliCommand = {
       discovers: args.is('discover'),
       all: args.is('yes'),
       follow: args.is('follow') ? (args.positive('poll') ?? 5) : undefined,
+      projects: args.several('project'),
+      allowsHttp: args.is('allow-http'),
       json: args.json,
     })
   },

@@ -8,7 +8,7 @@ import { isLedgerError } from '../../lib/ledger-error.js'
 import { watch, type FSWatcher } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { recognizeTranscript, type RecognizedTranscript } from '../../importers/index.js'
-import type { Ledger } from '../../library/ledger.js'
+import type { Ledger, Transcripts } from '../../library/ledger.js'
 import { titlesOf } from '../../library/titles.js'
 
 import { sentenceOf, isStoreError } from '../../ports/store-error.js'
@@ -132,9 +132,14 @@ class Changes {
   }
 }
 
+/** What follows transcripts: a ledger, or a queue for the ledger of a service. */
+export interface FollowTarget extends Pick<Ledger, 'list'> {
+  readonly transcripts: Pick<Transcripts, 'import'>
+}
+
 /** Follows the paths until the signal is aborted. */
 export async function followTranscripts(
-  ledger: Ledger,
+  ledger: FollowTarget,
   paths: readonly string[],
   { from, scope, json, pollMs, signal }: FollowOptions,
 ): Promise<void> {

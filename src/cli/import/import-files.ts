@@ -1,10 +1,15 @@
 /** `import`: checks the flags, then imports files, imports discovered transcripts, or follows transcripts. */
 import { LedgerError } from '../../lib/ledger-error.js'
+import { resolve } from 'node:path'
+import { isService } from '../../library/addresses.js'
+import type { Ledger } from '../../library/ledger.js'
+import type { Config } from '../config/load-config.js'
 import type { Flags } from '../flags.js'
+import type { Push } from '../push/push.js'
 import { note, noteColours } from '../output.js'
 import { withLedger } from '../session.js'
 import { checkProgram, discover, homesOf, showDiscovered } from './discover.js'
-import { planImport, type ImportPlan } from './import-plan.js'
+import { planImport, type ImportPlan, type PlannedFile } from './import-plan.js'
 import { ImportRun } from './import-run.js'
 
 export interface ImportOptions {
@@ -20,6 +25,10 @@ export interface ImportOptions {
   readonly all?: boolean
   /** Keeps importing as transcripts grow or appear; seconds between scans. */
   readonly follow?: number | undefined
+  /** With a service as the store: directories whose conversations may leave this machine. */
+  readonly projects?: readonly string[] | undefined
+  /** Allows a service without encryption that is not on this machine. */
+  readonly allowsHttp?: boolean
   readonly json: boolean
 }
 
@@ -63,32 +72,92 @@ async function runFollow(flags: Flags, options: ImportOptions, pollSeconds: numb
   const paths = options.discovers === true ? homesOf(options.from) : options.files
   const { endSignals } = await import('../end-signals.js')
   const { followTranscripts } = await import('./follow.js')
-  await withLedger(flags, { creates: true, writes: true, searches: true }, async ({ ledger }) => {
+  await withLedger(flags, { creates: true, writes: true, searches: true }, async ({ ledger, config }) => {
+    const push = await openPush(config, flags, options)
     const signals = endSignals()
     const stop = new AbortController()
     const stopped = signals.signalled.finally(() => {
       stop.abort()
     })
-    note(noteColours.dim(`following ${paths.join(', ')}; press Ctrl-C to stop`))
-    await followTranscripts(ledger, paths, {
+    const how = {
       from: options.from,
       scope: options.scope,
       json: options.json,
       pollMs: pollSeconds * 1_000,
       signal: stop.signal,
-    })
-    await stopped
+    }
+    note(noteColours.dim(`following ${paths.join(', ')}; press Ctrl-C to stop`))
+    try {
+      await (push?.follow(ledger, paths, how) ?? followTranscripts(ledger, paths, how))
+      await stopped
+    } finally {
+      signals.forget()
+      await push?.close()
+    }
   })
+}
+
+/** The queue for a service; undefined for a local ledger. */
+async function openPush(config: Config, flags: Flags, options: ImportOptions): Promise<Push | undefined> {
+  const { projects = [], allowsHttp = false, scope, json, follow } = options
+  if (!isService(config.store)) {
+    if (projects.length > 0 || allowsHttp)
+      throw new LedgerError(
+        'Usage',
+        `${allowsHttp ? '--allow-http' : '--project'} requires a service in --store: an import into another store sends nothing`,
+      )
+    return undefined
+  }
+  const { Push: PushClass } = await import('../push/push.js')
+  return await PushClass.open(config, flags, { projects, scope, allowsHttp, json, follows: follow !== undefined })
 }
 
 async function importPlanned(flags: Flags, { files, skipped }: ImportPlan, options: ImportOptions): Promise<void> {
   if (options.conversation !== undefined && (files.length > 1 || files.some(({ program }) => program !== undefined)))
     throw new LedgerError('Usage', '--conversation requires exactly one file of messages')
   if (options.dryRun === true) {
+    if ((options.projects ?? []).length > 0)
+      throw new LedgerError('Usage', '--project cannot be combined with --dry-run, which reads all files')
     await new ImportRun(undefined, files, skipped, options).run()
     return
   }
-  await withLedger(flags, { creates: true, writes: true, searches: true }, async ({ ledger }) => {
-    await new ImportRun(ledger, files, skipped, options).run()
+  await withLedger(flags, { creates: true, writes: true, searches: true }, async ({ ledger, config }) => {
+    if (!isService(config.store)) {
+      await openPush(config, flags, options)
+      await new ImportRun(ledger, files, skipped, options).run()
+    } else await importOverService(ledger, config, flags, { files, skipped }, options)
   })
+}
+
+/** Sends transcripts through the queue. Files of messages that the user named are sent when they are read. */
+async function importOverService(
+  remote: Ledger,
+  config: Config,
+  flags: Flags,
+  plan: ImportPlan,
+  options: ImportOptions,
+): Promise<void> {
+  const [{ pushRedactor, redactingAppends }, { projectFolders, isInside }] = await Promise.all([
+    import('../push/push.js'),
+    import('../push/projects.js'),
+  ])
+  const folders = await projectFolders(options.projects ?? [])
+  const files: PlannedFile[] = []
+  const skipped = [...plan.skipped]
+  for (const file of plan.files)
+    // A transcript is selected by its conversations.
+    if (file.program !== undefined || !file.isFound || (await isInside(folders, resolve(file.path)))) files.push(file)
+    else skipped.push(file.path)
+  const ledger = redactingAppends(remote, pushRedactor(config))
+  if (files.every(({ program }) => program === undefined)) {
+    await new ImportRun(ledger, files, skipped, options).run()
+    return
+  }
+  const push = await openPush(config, flags, options)
+  try {
+    await new ImportRun(push?.ledgerOf(ledger) ?? ledger, files, skipped, options).run()
+    await push?.finish()
+  } finally {
+    await push?.close()
+  }
 }

@@ -7,7 +7,7 @@ import { isLedgerError } from '../../lib/ledger-error.js'
 import { problem } from '../../library/problem.js'
 import { cursorOf, placeOf, wrongCursor } from '../cursors.js'
 import { Refused } from '../problems.js'
-import type { Access } from '../access.js'
+import { scopeWithin, type Access } from '../access.js'
 import { etagOf, type Answer, type Handlers } from '../service.js'
 
 const PAGE = 1_000
@@ -35,18 +35,6 @@ function expectedOf(headers: Readonly<Record<string, string | undefined>>): numb
       { field: 'if-match' },
     )
   return revision
-}
-
-/** The scope of what is recorded, within what the key is bound to. */
-function scopeWithin({ bound }: Access, scope: string | undefined): string | undefined {
-  if (bound === undefined) return scope
-  if ('prefix' in bound) {
-    if (scope === undefined) return undefined
-    throw new Refused('KeyBound', 'the key is bound to a prefix of ids, and names no scope', { field: 'scope' })
-  }
-  if (scope !== undefined && scope !== bound.scope)
-    throw new Refused('KeyBound', 'the key is bound to another scope', { field: 'scope' })
-  return bound.scope
 }
 
 /** The key of a request that may be sent again; the same of another caller is another one. */

@@ -1,0 +1,56 @@
+/** Transcripts that another machine reads and sends item by item. */
+import { importers } from '../importers/index.js'
+import { withOwnIds } from '../importers/pushed-ids.js'
+import { observedConversationId } from '../importers/observed-id.js'
+import { CONTENT_ID_LENGTH } from '../importers/content-id.js'
+import { createTranscriptRecorder } from '../importers/record-transcript.js'
+import type { TranscriptItem } from '../importers/transcript.js'
+import type { Transcripts } from './ledger.js'
+import type { ReceiveTranscriptOptions } from './ledger-transcripts.js'
+import { nameOf, optionsGiven, type Names } from './options.js'
+import { problem, valueOf } from './problem.js'
+import type { TranscriptsParts } from './transcripts.js'
+import { withLost } from './with-lost.js'
+
+const OPTIONS: Names<ReceiveTranscriptOptions> = { from: true, scope: true, actor: true, allows: true }
+
+export function createReceiving(parts: TranscriptsParts): Pick<Transcripts, 'receive'> {
+  const { gate, freshness, provenanceOf } = parts
+  /** An id from content, keyed in an erasable ledger: a plain hash would confirm a guess of an erased text. */
+  const ownId = (plainId: string): string =>
+    parts.log.keys?.fingerprint('content id of a push', plainId).slice(0, CONTENT_ID_LENGTH) ?? plainId
+
+  return {
+    async receive(options) {
+      const input = optionsGiven('transcripts.receive', options, OPTIONS)
+      const importer = importers.find(({ program }) => program === input.from)
+      if (importer === undefined) {
+        const programs = importers.map(({ program }) => program)
+        throw problem({ kind: 'NoSuchProgram', program: String(input.from), programs })
+      }
+      const { program } = importer
+      const scope = input.scope === undefined ? undefined : nameOf('scope', input.scope)
+      gate.writes('transcripts.receive')
+      freshness.follow()
+      const recorder = createTranscriptRecorder(parts)
+      const provenance = provenanceOf(input)
+
+      async function* allowed(items: readonly TranscriptItem[]): AsyncGenerator<TranscriptItem> {
+        for (const item of items) {
+          const own = withOwnIds(item, ownId)
+          if (own.kind === 'conversation') await input.allows?.(observedConversationId(program, own.sourceId))
+          yield own
+        }
+      }
+      return await Promise.resolve({
+        async record(items, { writtenAt } = {}) {
+          gate.writes('transcripts.receive')
+          const how = { program, scope, settings: parts.policy, provenance, writtenAt }
+          const { conversations } = valueOf(await recorder.take(allowed(items), how), problem)
+          for (const { position } of conversations) freshness.recordedHere({ position })
+          return await withLost(parts, conversations)
+        },
+      })
+    },
+  }
+}
