@@ -48,7 +48,6 @@ const argumentNames: Partial<Record<string, string>> = {
   which: 'the prompt',
   'boundTo.conversationId': '--conversation',
   'boundTo.scope': '--scope',
-  'transcripts.import': 'a transcript of another program',
 }
 
 /** The message with the name of the argument in place of the library's field name, with which these kinds begin. */

@@ -326,6 +326,8 @@ export interface ListOptions extends WaitOptions {
   readonly after?: string
   /** Part of the id, the title or the project folder, in any case. */
   readonly match?: string
+  /** The person whose key of a service began the conversation. */
+  readonly person?: string
   /** The program whose transcript was imported. */
   readonly program?: string
   /** Part of the project folder, in any case. */

@@ -20,6 +20,7 @@ const LIST: Names<ListOptions> = {
   ...WAIT,
   scope: true,
   match: true,
+  person: true,
   program: true,
   project: true,
   grep: true,

@@ -31,11 +31,7 @@ import type { Conversations } from '../recording/handle-command.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
 import type { Transcripts } from './ledger.js'
-import type {
-  ImportedTranscript,
-  ImportTranscriptOptions,
-  OpenTranscriptOptions,
-} from './ledger-transcripts.js'
+import type { ImportedTranscript, ImportTranscriptOptions, OpenTranscriptOptions } from './ledger-transcripts.js'
 import { bad, listenerGiven, nameOf, optionsGiven, settingsOf, signalGiven, textGiven, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'

@@ -11,8 +11,7 @@ export async function withLost(
 ): Promise<readonly ImportedConversation[]> {
   const conversations: ImportedConversation[] = []
   for (const each of recorded) {
-    const lost =
-      each.compactions === 0 ? undefined : await countLost(parts, each.conversationId).catch(parts.onProblem)
+    const lost = each.compactions === 0 ? undefined : await countLost(parts, each.conversationId).catch(parts.onProblem)
     conversations.push({ ...each, ...(typeof lost === 'number' ? { lost } : {}) })
   }
   return conversations

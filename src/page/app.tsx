@@ -81,6 +81,7 @@ class PageRoutes {
     const verified = param(context, 'verified')
     const query: ListQuery = {
       grep: param(context, 'grep'),
+      person: param(context, 'person'),
       program: param(context, 'program'),
       project: param(context, 'project'),
       scope: param(context, 'scope'),

@@ -83,9 +83,7 @@ const createRedactor = (
   }))(Redactor.create(key, { patterns: secretPatterns, allow: secretAllow }))
 
 /** The redactor of what leaves this machine for another one's ledger; undefined if redaction is off. */
-export const redactorWithoutLedger = (
-  settings: RedactionSettings = {},
-): E.Either<BadPolicy, Redactor | undefined> =>
+export const redactorWithoutLedger = (settings: RedactionSettings = {}): E.Either<BadPolicy, Redactor | undefined> =>
   settings.redaction === 'off' ? E.right(undefined) : createRedactor(undefined, settings)
 
 const redactorsOf = new WeakMap<Log, Redactors>()

@@ -12,6 +12,7 @@ import { route } from './route.js'
 const conversation = record({
   conversationId: z.string(),
   scope: orUndefined(z.string()),
+  person: optional(z.string()),
   program: optional(z.string()),
   title: optional(z.string()),
   project: optional(z.string()),
@@ -43,6 +44,7 @@ export const listConversations = route({
     scope: z.string().min(1).optional(),
     prefix: z.string().min(1).optional().meta({ description: 'Beginning of the id' }),
     match: z.string().min(1).optional().meta({ description: 'Part of the id, the title or the project folder' }),
+    person: z.string().min(1).optional().meta({ description: 'Name of the key that began the conversation' }),
     program: z.string().min(1).optional().meta({ description: 'Program whose transcript was imported' }),
     project: z.string().min(1).optional().meta({ description: 'Part of the project folder' }),
     grep: z.string().min(1).optional().meta({ description: 'Part of the id, title, project folder or a message' }),

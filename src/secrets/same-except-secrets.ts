@@ -23,9 +23,7 @@ function hasPiecesOf(text: string, redacted: string): boolean {
 }
 
 const isSameText = (one: string, other: string): boolean =>
-  one === other ||
-  (MARK.test(one) && hasPiecesOf(other, one)) ||
-  (MARK.test(other) && hasPiecesOf(one, other))
+  one === other || (MARK.test(one) && hasPiecesOf(other, one)) || (MARK.test(other) && hasPiecesOf(one, other))
 
 /** Whether two JSON values differ only in what one of them has a mark of a secret for. */
 export function isSameExceptSecrets(one: unknown, other: unknown): boolean {

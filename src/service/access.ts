@@ -1,5 +1,6 @@
 /** Authentication and authorization of requests. Conversations outside a key's bound are reported as nonexistent. */
 import { LRUCache } from 'lru-cache'
+import { KEY_ACTOR } from '../domain/values/key-actor.js'
 import type { Bound, KeyRecord, Role } from '../ports/service-state.js'
 import type { Ledger } from '../library/ledger.js'
 import { kindOf } from '../library/problem.js'
@@ -32,7 +33,7 @@ export const accessOf = ({ id, name, roles, bound }: KeyRecord, isCurrent: Acces
   keyId: id,
   roles,
   bound,
-  actor: `key:${name}`,
+  actor: `${KEY_ACTOR}${name}`,
   isCurrent,
 })
 

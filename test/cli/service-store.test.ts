@@ -105,7 +105,7 @@ describe('--store http://…', () => {
     const transcript = await through('import', join(process.cwd(), 'examples/claude-code-session.jsonl'))
     expect([transcript.status, transcript.stderr]).toEqual([
       2,
-      expect.stringContaining('a transcript of another program is not available through a service'),
+      expect.stringContaining('nothing leaves this machine unless you name its project'),
     ])
     const nobody = await runCli(['list', '--store', 'http://127.0.0.1:1'], { cwd })
     expect([nobody.status, nobody.stderr]).toEqual([3, expect.stringContaining('cannot be reached')])

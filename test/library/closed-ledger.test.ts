@@ -35,6 +35,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   recall: ['a'],
   'transcripts.import': ['session.jsonl'],
   'transcripts.open': ['session.jsonl', { from: 'claude-code' }],
+  'transcripts.receive': [{ from: 'claude-code' }],
   'transcripts.observe': ['a', { program: 'somebody' }],
   list: [],
   'admin.verify': [],

@@ -82,6 +82,23 @@ const RECORDING: { readonly [Name in RouteName]?: () => RequestParts | Promise<R
     params: { conversation: 'seen' },
     body: { observation: { program: 'somebody', messages: talk(2) } },
   }),
+  pushTranscript: () => ({
+    body: {
+      upload: 'u',
+      offset: 0,
+      program: 'claude-code',
+      items: [
+        { kind: 'conversation', sourceId: 'pushed', where: { file: 'a.jsonl' } },
+        {
+          kind: 'message',
+          sourceId: 'm1',
+          part: 0,
+          body: { role: 'user', content: 'Which berth?' },
+          where: { file: 'a.jsonl', line: 1 },
+        },
+      ],
+    },
+  }),
   compress: () => ({ params: { conversation: 'listed' }, body: { messages: talk(30) } }),
   replay: () => ({ body: { ...all, policy: { keepRecent: 3 } } }),
   compareEdition: () => ({ params: { edition: edition.id }, body: all }),

@@ -8,6 +8,7 @@
  */
 import { isBare, openingWords, titleOf } from '../../../src/domain/text/title.js'
 import { storable } from '../../../src/domain/text/terms.js'
+import { KEY_ACTOR } from '../../../src/domain/values/key-actor.js'
 import { textOnly } from '../../../src/domain/values/message.js'
 import type { EventData, RecordedEvent, ReplacementType } from '../../../src/domain/events/index.js'
 import type { Projection, Row, RowChange, Table } from '../../engine/projection.js'
@@ -37,6 +38,8 @@ const conversations: Table = {
   columns: {
     conversation_id: 'text',
     scope: 'text',
+    /** The person whose key of a service began it; null if no key did. */
+    person: 'text',
     /** Revision of the last event. */
     revision: 'int8',
     /** When the first event was recorded. */
@@ -87,6 +90,10 @@ const openings: Table = {
   indexes: ['(conversation_id, rank, revision)'],
 }
 
+/** The person of the key with which an event was recorded through a service; null if no key was used. */
+const personOf = ({ metadata: { actor } }: RecordedEvent): string | null =>
+  actor.startsWith(KEY_ACTOR) ? storable(actor.slice(KEY_ACTOR.length)) : null
+
 /** The change of the conversation's row. The first event of the stream creates the row, and every later one updates it. */
 function listed(event: RecordedEvent, set: Row = {}): RowChange {
   const conversation_id = subjectOfEvent(event).conversationId
@@ -94,6 +101,7 @@ function listed(event: RecordedEvent, set: Row = {}): RowChange {
   if (event.revision !== 0) return { op: 'patch', table: conversations.name, key: { conversation_id }, set: last }
   const started = {
     conversation_id,
+    person: personOf(event),
     first_recorded_at: event.metadata.recordedAt,
     cycles: 0,
     messages_compressed: 0,
@@ -183,7 +191,7 @@ const replacementRows = (event: RecordedEvent<ReplacementType>): readonly RowCha
 
 export const liveMessages: Projection = {
   name: 'live-messages',
-  version: 6,
+  version: 7,
   tables: [messages, conversations, openings],
   handlers: {
     // The scope is set once and never changes, but not necessarily by the first event of the stream.

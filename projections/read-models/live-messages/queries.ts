@@ -52,6 +52,8 @@ export interface ConversationSummary {
   readonly conversationId: string
   /** Its tenant or owner, if it has one. */
   readonly scope: string | undefined
+  /** The person whose key of a service began it; absent if no key did. */
+  readonly person?: string
   /** The program whose transcript was imported; absent for a conversation that was not imported. */
   readonly program?: string
   /** The title that its program gave it, else the first words of a person, else those of the model. */
@@ -90,6 +92,7 @@ export interface ConversationSummary {
 interface ConversationRow {
   conversationId: string
   scope: string | null
+  person: string | null
   program: string | null
   title: string | null
   project: string | null
@@ -111,7 +114,7 @@ const LOST = 'case when c.last_compaction is null then 0 else n.lost end'
 // The query counts, because a handler reads nothing and so cannot count. A conversation has few live messages.
 // `lost_counts` is a cache of the log's database, filled by the loss report.
 const SUMMARY = `
-  select c.conversation_id as "conversationId", c.scope, c.program, coalesce(c.title, o.words) as title, c.project,
+  select c.conversation_id as "conversationId", c.scope, c.person, c.program, coalesce(c.title, o.words) as title, c.project,
     c.parent_id as "parentId", c.revision, coalesce(c.started_at, f.created_at, c.first_recorded_at) as "startedAt",
     c.last_recorded_at as "lastRecordedAt", c.last_message_at as "lastMessageAt", c.cycles as compactions,
     ${LOST} as lost, c.messages_compressed as "messagesCompressed",
@@ -136,6 +139,7 @@ const SUMMARY = `
 const summaryOf = (row: ConversationRow): ConversationSummary => ({
   conversationId: row.conversationId,
   scope: row.scope ?? undefined,
+  ...(row.person === null ? {} : { person: row.person }),
   ...(row.program === null ? {} : { program: row.program }),
   ...(row.title === null ? {} : { title: row.title }),
   ...(row.project === null ? {} : { project: row.project }),
@@ -190,6 +194,8 @@ export interface ListConversationsOptions {
   readonly scope?: string
   /** Only conversations with this text in their id, title or project folder, in any case. */
   readonly match?: string
+  /** Only conversations that this person's key of a service began. */
+  readonly person?: string
   /** Only conversations of this program. */
   readonly program?: string
   /** Only conversations with this text in their project folder, in any case. */
@@ -238,6 +244,7 @@ export async function listConversations(
   {
     scope,
     match,
+    person,
     program,
     project,
     grep,
@@ -258,6 +265,7 @@ export async function listConversations(
   }
   only(scope, (parameter) => `c.scope = ${parameter}`)
   only(match, matches)
+  only(person, (parameter) => `c.person = ${parameter}`)
   only(program, (parameter) => `c.program = ${parameter}`)
   only(project, (parameter) => contains('c.project', parameter))
   only(grep, (parameter) => `(${matches(parameter)} or ${inMessages(parameter)})`)

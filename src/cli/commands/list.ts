@@ -15,7 +15,7 @@ import { shortIds } from '../short-ids.js'
 import { columns } from '../terminal.js'
 import { dayOfFlag, localTime, timeOfFlag } from '../time-words.js'
 
-const TEXT_FILTERS = ['match', 'scope', 'program', 'project', 'grep'] as const
+const TEXT_FILTERS = ['match', 'scope', 'person', 'program', 'project', 'grep'] as const
 const TIME_FILTERS = ['since', 'until'] as const
 
 /** The list options, except the limit. */
@@ -42,13 +42,14 @@ function optionsOf(args: CommandArgs): Omit<ListOptions, 'limit'> {
 }
 
 /** The filters of a list in words. */
-function filterWords({ scope, program, project, match, grep, since, until }: ListOptions): string[] {
+function filterWords({ scope, person, program, project, match, grep, since, until }: ListOptions): string[] {
   const words = (value: string | undefined, name: string): string[] =>
     value === undefined ? [] : [`${name} ${printable(value)}`]
   const quoted = (value: string | undefined, name: string): string[] =>
     value === undefined ? [] : [`with "${printable(value)}" in their ${name}`]
   return [
     ...words(scope, 'in scope'),
+    ...words(person, 'of person'),
     ...words(program, 'of program'),
     ...words(project, 'in project'),
     ...quoted(match, 'id, title or project'),
@@ -67,12 +68,13 @@ const HEAD = [
   'lost',
   'conversation',
   'scope',
+  'person',
 ] as const
 type Column = (typeof HEAD)[number]
 const columnsOf = (...names: readonly Column[]): number[] => names.map((name) => HEAD.indexOf(name))
 const NUMBERS = new Set(columnsOf('messages', 'live tokens', 'compactions', 'lost'))
 const NARROW = {
-  optional: columnsOf('scope', 'live tokens', 'compactions', 'project', 'messages'),
+  optional: columnsOf('person', 'scope', 'live tokens', 'compactions', 'project', 'messages'),
   whole: new Set(columnsOf('conversation')),
   least: new Map(columnsOf('title').map((at) => [at, 28])),
 }
@@ -88,6 +90,7 @@ const rowOf = (row: ConversationSummary, id: string): string[] => [
   row.lost === undefined ? '?' : count(row.lost),
   printable(id),
   printable(row.scope ?? ''),
+  printable(row.person ?? ''),
 ]
 
 export const list: CliCommand = {
@@ -98,6 +101,7 @@ export const list: CliCommand = {
   options: {
     grep: text('Conversations with this text in their id, title, project folder or messages'),
     match: text('Conversations with this text in their id, title or project folder'),
+    person: text('Conversations that the service key of this person began'),
     program: text('Conversations imported from this program (claude-code, codex, ...)'),
     project: text('Conversations with this text in their project folder; . for the current directory'),
     scope: text('Conversations of this scope'),
@@ -155,9 +159,11 @@ export const list: CliCommand = {
       }
       const ids =
         columns() === undefined ? undefined : shortIds(conversations.map(({ conversationId }) => conversationId))
+      // Only a service has keys of persons.
+      const shown = conversations.some(({ person }) => person !== undefined) ? HEAD.length : HEAD.length - 1
       await showTable(
-        HEAD,
-        conversations.map((row) => rowOf(row, ids?.get(row.conversationId) ?? row.conversationId)),
+        HEAD.slice(0, shown),
+        conversations.map((row) => rowOf(row, ids?.get(row.conversationId) ?? row.conversationId).slice(0, shown)),
         NUMBERS,
         NARROW,
       )

@@ -32,9 +32,22 @@ export interface ImportOptions {
   readonly json: boolean
 }
 
+/** Throws if flags of a push are combined with a store that is no service. */
+async function checkPushFlags(flags: Flags, { projects = [], allowsHttp = false }: ImportOptions): Promise<void> {
+  if (projects.length === 0 && !allowsHttp) return
+  const { loadConfig } = await import('../config/load-config.js')
+  const { store } = await loadConfig({ flags, env: process.env, cwd: process.cwd() }, { writes: false })
+  if (!isService(store))
+    throw new LedgerError(
+      'Usage',
+      `${allowsHttp ? '--allow-http' : '--project'} requires a service in --store: an import into another store sends nothing`,
+    )
+}
+
 /** Runs the command. */
 export async function runImport(flags: Flags, options: ImportOptions): Promise<void> {
   checkProgram(options.from)
+  await checkPushFlags(flags, options)
   if (options.all === true && options.discovers !== true) throw new LedgerError('Usage', '--yes requires --discover')
   if (options.discovers === true && options.files.length > 0)
     throw new LedgerError('Usage', '--discover cannot be combined with files')
@@ -99,15 +112,8 @@ async function runFollow(flags: Flags, options: ImportOptions, pollSeconds: numb
 
 /** The queue for a service; undefined for a local ledger. */
 async function openPush(config: Config, flags: Flags, options: ImportOptions): Promise<Push | undefined> {
+  if (!isService(config.store)) return undefined
   const { projects = [], allowsHttp = false, scope, json, follow } = options
-  if (!isService(config.store)) {
-    if (projects.length > 0 || allowsHttp)
-      throw new LedgerError(
-        'Usage',
-        `${allowsHttp ? '--allow-http' : '--project'} requires a service in --store: an import into another store sends nothing`,
-      )
-    return undefined
-  }
   const { Push: PushClass } = await import('../push/push.js')
   return await PushClass.open(config, flags, { projects, scope, allowsHttp, json, follows: follow !== undefined })
 }
@@ -122,10 +128,8 @@ async function importPlanned(flags: Flags, { files, skipped }: ImportPlan, optio
     return
   }
   await withLedger(flags, { creates: true, writes: true, searches: true }, async ({ ledger, config }) => {
-    if (!isService(config.store)) {
-      await openPush(config, flags, options)
-      await new ImportRun(ledger, files, skipped, options).run()
-    } else await importOverService(ledger, config, flags, { files, skipped }, options)
+    if (isService(config.store)) await importOverService(ledger, config, flags, { files, skipped }, options)
+    else await new ImportRun(ledger, files, skipped, options).run()
   })
 }
 

@@ -6,12 +6,7 @@ import { LedgerError } from '../../lib/ledger-error.js'
 import { createHash } from 'node:crypto'
 import { open, stat } from 'node:fs/promises'
 import { GrowingLines } from '../../importers/growing-lines.js'
-import {
-  growsByLines,
-  importers,
-  readAppendedRecords,
-  readTranscript,
-} from '../../importers/index.js'
+import { growsByLines, importers, readAppendedRecords, readTranscript } from '../../importers/index.js'
 import type { ContentId } from '../../importers/content-id.js'
 import { markedContentId } from '../../importers/pushed-ids.js'
 import { headOf } from '../../importers/records-of.js'
@@ -90,6 +85,11 @@ export class Capture {
   async closeIdle(): Promise<void> {
     const before = performance.now() - IDLE_MS
     for (const [file, { readAt }] of this.places) if (readAt < before) await this.close(file)
+  }
+
+  /** Ends the memory of all transcripts: what was sent of them leaves the queue. */
+  async closeAll(): Promise<void> {
+    for (const file of this.places.keys()) await this.close(file)
   }
 
   private async close(file: string): Promise<void> {

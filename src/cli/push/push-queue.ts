@@ -42,6 +42,7 @@ const isSent = ({ file, next }: QueuedUpload): boolean => next >= file.lines
 
 export class PushQueue {
   private uploads: QueuedUpload[] = []
+  private lastNumber = 0
   private wake: () => void = () => undefined
 
   private constructor(private readonly folder: PushFolder) {}
@@ -50,6 +51,7 @@ export class PushQueue {
   static async open(folder: PushFolder): Promise<PushQueue> {
     const queue = new PushQueue(folder)
     queue.uploads = (await folder.earlierUploads()).map((file) => queued(file, false))
+    queue.lastNumber = queue.uploads.at(-1)?.file.number ?? 0
     return queue
   }
 
@@ -65,7 +67,8 @@ export class PushQueue {
 
   /** Adds a reading; undefined if it has no items. An unsent earlier reading that it continues is removed. */
   async add(head: UploadHead, items: AsyncIterable<object>, isOpen: boolean): Promise<QueuedUpload | undefined> {
-    const file = await UploadFile.create(this.folder.uploads, head, items)
+    this.lastNumber += 1
+    const file = await UploadFile.create(this.folder.uploads, this.lastNumber, head, items)
     if (file === undefined) return undefined
     const upload = queued(file, isOpen)
     for (const earlier of this.uploads)

@@ -3,10 +3,9 @@
  * service. Only conversations of the named projects are read into the queue.
  */
 import { LedgerError } from '../../lib/ledger-error.js'
-import { either as E } from 'fp-ts'
 import { createClient } from '../../client/client.js'
 import { isLoopback } from '../../lib/loopback.js'
-import type { ImportedTranscript, Ledger, MessageInput } from '../../library/ledger.js'
+import type { ImportedTranscript, Ledger, ListOptions, MessageInput } from '../../library/ledger.js'
 import { problem, valueOf } from '../../library/problem.js'
 import { redactorWithoutLedger } from '../../recording/redaction.js'
 import type { Config } from '../config/load-config.js'
@@ -32,7 +31,7 @@ export interface PushOptions {
 }
 
 /** How long one import waits for a service that does not take anything. */
-const PATIENCE_MS = 20_000
+const PATIENCE_MS = 5_000
 
 /** Throws if the address or the key would be readable by others. */
 function checkReach(config: Config, flags: Flags, allowsHttp: boolean): void {
@@ -194,7 +193,7 @@ export class Push {
     const sending = this.sender.follow(stop.signal).finally(end)
     const { capture } = this
     const target = {
-      list: ledger.list,
+      list: async (filters?: ListOptions) => await ledger.list(filters),
       transcripts: {
         async import(path: string, { from = '' }: { readonly from?: string } = {}): Promise<ImportedTranscript> {
           const { upload: _upload, ...captured } = await capture.read(path, from)
@@ -212,6 +211,7 @@ export class Push {
   }
 
   async close(): Promise<void> {
+    await this.capture.closeAll()
     await this.folder.close()
   }
 }

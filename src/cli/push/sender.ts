@@ -116,6 +116,7 @@ export class Sender {
       return 0
     }
     if (verdict === 'refused') {
+      this.answeredAt = performance.now()
       upload.refused = sentenceOf(error)
       this.options.onRefused(upload)
       return 0

@@ -46,14 +46,17 @@ export class UploadFile {
     return join(this.folder, `${this.id}${LINES}`)
   }
 
-  /** Writes a new upload; undefined if there are no items. A process that ends meanwhile leaves no upload. */
+  /**
+   * Writes a new upload; undefined if there are no items. A process that ends meanwhile leaves no upload.
+   * @param number the order of the uploads of a directory
+   */
   static async create(
     folder: string,
+    number: number,
     head: UploadHead,
     items: AsyncIterable<object>,
   ): Promise<UploadFile | undefined> {
-    // The order of the names is the order in which the uploads are sent.
-    const id = `${Date.now().toString(36).padStart(10, '0')}-${randomUUID()}`
+    const id = `${String(number).padStart(12, '0')}-${randomUUID()}`
     const upload = new UploadFile(folder, id, head)
     // A name that a reader of the directory does not take for an upload.
     const unfinished = `${upload.path}${UNFINISHED}`
@@ -84,6 +87,11 @@ export class UploadFile {
       upload.messages += isMessage(bytes) ? 1 : 0
     }
     return upload
+  }
+
+  /** The order of the upload in its directory. */
+  get number(): number {
+    return Number(this.id.slice(0, 12))
   }
 
   /** The id of an upload, from the name of its file; undefined for other files. */

@@ -12,6 +12,7 @@ import { count, many, Name, plain, visible } from './text.js'
 export interface ListQuery {
   /** Words of the title, the project folder or a message. */
   readonly grep: string | undefined
+  readonly person: string | undefined
   readonly program: string | undefined
   readonly project: string | undefined
   readonly scope: string | undefined
@@ -77,7 +78,7 @@ export function Entry({
   details: RowDetails | undefined
   latest: VerdictSummary | undefined
 }): Child {
-  const { conversationId: c, title, program, project, messages, scope, stopped } = row
+  const { conversationId: c, title, person, program, project, messages, scope, stopped } = row
   const at = lastTime(row)
   return (
     <li class="entry" data-row={details === undefined ? link('/row', { c }) : undefined}>
@@ -92,6 +93,11 @@ export function Entry({
           </time>
           {title === undefined ? <Name text={c} most={60} /> : null}
           {project === undefined ? null : <span title={plain(project)}>{visible(projectName(project))}</span>}
+          {person === undefined ? null : (
+            <a href={link('/', { person })} title="All conversations of this person">
+              {visible(person)}
+            </a>
+          )}
           {program === undefined || title === undefined ? null : <span>{visible(program)}</span>}
           <span>{many(messages, 'message')}</span>
           {scope === undefined ? null : <Name text={scope} most={24} />}
@@ -199,6 +205,7 @@ const QUICK_ORDERS: readonly (readonly [ConversationOrder, string])[] = [
 
 const FIELDS = [
   ['project', 'Project folder contains', 'text'],
+  ['person', 'Person', 'text'],
   ['program', 'Program', 'text'],
   ['scope', 'Scope', 'text'],
   ['since', 'Last message from', 'date'],

@@ -63,9 +63,10 @@ const headingOf = ({ id, summary }: NamedConversation): string => (summary === u
 
 /** Origin, time and size of a conversation. */
 export function ConversationFacts({ summary }: { summary: ConversationSummary }): Child {
-  const { program, project, messages, compactions } = summary
+  const { person, program, project, messages, compactions } = summary
   return (
     <>
+      {person === undefined ? null : <span>{visible(person)}</span>}
       {program === undefined ? null : <span>{visible(program)}</span>}
       {project === undefined ? null : <Name text={project} most={60} />}
       <span>

@@ -14,11 +14,15 @@ export const transcriptHandlers = {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema of the route accepts only items
     const { items } = raw as Pick<UploadPart, 'items'>
     const scope = scopeWithin(access, body.scope)
+    let conversationId = ''
     const options = withoutUndefined({
       from: program,
       scope,
       actor: access.actor,
-      allows: (conversationId: string) => bounds.check(access, conversationId, true),
+      allows: async (each: string) => {
+        conversationId = each
+        await bounds.check(access, each, true)
+      },
     })
     const name = JSON.stringify([access.keyId, upload, program, scope])
     const bytes = JSON.stringify(items).length
@@ -27,7 +31,7 @@ export const transcriptHandlers = {
       .catch((error: unknown): never => {
         // Another process began the conversation in another scope, a moment ago.
         if (isLedgerError(error, 'ScopeChanged') && access.bound !== undefined)
-          throw problem({ kind: 'NoSuchConversation', conversationId: String(error.details['conversationId'] ?? '') })
+          throw problem({ kind: 'NoSuchConversation', conversationId })
         throw error
       })
     countRecorded(result.conversations.reduce((sum, { messages }) => sum + messages, 0))
