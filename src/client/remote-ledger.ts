@@ -123,6 +123,7 @@ const remoteTranscripts = ({ value }: Remote, ownPolicy: AppendOptions['policy']
     Promise.reject(
       notSupportedRemotely('transcripts.import', 'use the command `import --store https://…`, or append the messages'),
     ),
+  handoff: () => Promise.reject(notSupportedRemotely('transcripts.handoff', 'hand over on the machine of the store')),
 })
 
 /** Verification, statistics and operation. */

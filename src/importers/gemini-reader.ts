@@ -14,6 +14,7 @@ import { contentText, type MessageBody } from '../domain/values/message.js'
 import { refusalOf, textIn, timeIn, type Fields } from './bodies.js'
 import { messageIn, fingerprintOf, type Call, type GeminiMessage } from './gemini-messages.js'
 import type {
+  CompactionItem,
   ConversationItem,
   ContextEntry,
   EarlierUsage,
@@ -26,7 +27,14 @@ import type {
 } from './transcript.js'
 
 const text = z.string().optional().catch(undefined)
-const headerSchema = z.looseObject({ sessionId: z.string().min(1), startTime: text, kind: text, summary: text })
+const headerSchema = z.looseObject({
+  sessionId: z.string().min(1),
+  startTime: text,
+  kind: text,
+  summary: text,
+  /** A session that `handoff` wrote: the id of the message with the summary of older ones. */
+  contextLedger: z.looseObject({ handover: text }).optional().catch(undefined),
+})
 
 /** The state of a record: fingerprints of its content, not the content itself. */
 interface RecordState {
@@ -79,6 +87,7 @@ class GeminiReader implements TranscriptReader {
   private inserted = new Map<string, readonly MessageBody[]>()
   private conversation: ConversationItem | undefined
   private snapshots = 0
+  private handoverId: string | undefined
   /** Usage that was reported after its answer was emitted, for the next message. */
   private earlierUsage: EarlierUsage | undefined
 
@@ -118,7 +127,8 @@ class GeminiReader implements TranscriptReader {
   }
 
   private *begin(header: Fields, where: SourceLocation): Generator<TranscriptItem> {
-    const { sessionId, startTime, kind, summary } = headerSchema.parse(header)
+    const { sessionId, startTime, kind, summary, contextLedger } = headerSchema.parse(header)
+    this.handoverId = contextLedger?.handover ?? this.handoverId
     if (this.conversation?.sourceId === sessionId && (summary === undefined || this.conversation.title === summary)) {
       yield { kind: 'left-out', what: 'metadata', where }
       return
@@ -288,7 +298,7 @@ class GeminiReader implements TranscriptReader {
     summary: GeminiMessage | undefined,
     at: string | undefined,
     where: SourceLocation,
-  ): TranscriptItem {
+  ): CompactionItem {
     this.snapshots += 1
     return {
       kind: 'compaction',
@@ -362,6 +372,13 @@ class GeminiReader implements TranscriptReader {
       return
     }
     const state = this.known.get(message.id)
+    if (state === undefined && message.id === this.handoverId) {
+      this.known.set(message.id, newRecordState())
+      this.inserted.set(message.id, this.bodiesOf(message))
+      this.live.push(message.id)
+      yield { ...this.compaction(message, message.at, where), coversMissing: true }
+      return
+    }
     if (state === undefined) {
       yield* this.open(message, where)
       return

@@ -8,7 +8,7 @@ import type { Conversation } from '../domain/conversation/conversation.js'
 import { ANSWER, observedParts } from '../domain/conversation/observed.js'
 import type { Command, MessageToAppend } from '../domain/decide/index.js'
 import type { Provenance } from '../domain/events/codec.js'
-import type { ObservedEntry, RecordedEvent, SourcePlace } from '../domain/events/index.js'
+import type { EventData, ObservedEntry, RecordedEvent, SourcePlace } from '../domain/events/index.js'
 import { hashOf } from '../domain/values/hash.js'
 import { checkId, conversationStream, messageEventId, type BadId } from '../domain/values/ids.js'
 import { messageHash, type MessageBody } from '../domain/values/message.js'
@@ -44,6 +44,9 @@ export interface RecordTranscriptDependencies {
   readonly estimator?: string | undefined
 }
 
+/** The parent of a conversation, as events record it. */
+export type ObservedParent = NonNullable<EventData<'ConversationObserved'>['parent']>
+
 /** Options for recording a transcript. */
 export interface RecordOptions {
   readonly program: string
@@ -52,6 +55,8 @@ export interface RecordOptions {
   readonly provenance: Provenance
   /** When the file was last written, ISO 8601: the time of messages in a transcript without times. Default: now. */
   readonly writtenAt?: string | undefined
+  /** The conversation that the transcript continues, if the transcript names none itself. */
+  readonly parent?: ObservedParent | undefined
   readonly signal?: AbortSignal | undefined
   /** Called with each item after it was recorded or queued for the next append. */
   readonly onItem?: (item: TranscriptItem) => void
@@ -275,7 +280,7 @@ class Recording {
               sourceId,
               parent:
                 parent === undefined
-                  ? undefined
+                  ? this.options.parent
                   : without({ ...parent, conversationId: observedConversationId(program, parent.sourceId) }),
               title: this.titled.title,
               cwd,

@@ -89,6 +89,12 @@ const KINDS = {
   TranscriptsContradict: 'input',
   UnknownTranscript: 'input',
 
+  // Handoffs
+  BudgetTooSmall: 'input',
+  NoProgramDirectory: 'input',
+  NoSessionWriter: ['input', 404],
+  NothingToHandOver: 'state',
+
   // Opening and writing a ledger
   AppendRefused: 'input',
   DiskFull: 'world',

@@ -17,6 +17,7 @@ import { createErasure } from './erasure.js'
 import { createEvaluations } from './evaluation.js'
 import { createFreshness } from './freshness.js'
 import { createGate } from './gate.js'
+import { createHandoff } from './handoff.js'
 import { createHistory } from './history.js'
 import type { Ledger } from './ledger.js'
 import { createListing } from './listing.js'
@@ -92,6 +93,7 @@ export function createLedger(parts: LedgerParts): Ledger {
 
   const { diff, log: readLog, explain, forgotten, recall, follow, stats } = createHistory(common)
   const { compact, undo, waitForCompaction } = compacting.calls
+  const transcripts = createTranscripts({ ...common, summarizerWindowTokens: summarizer.windowTokens })
 
   return {
     conversation: createChats({ append, context: contexts.context, pin, unpin, tools }),
@@ -108,8 +110,9 @@ export function createLedger(parts: LedgerParts): Ledger {
     forgotten,
     recall,
     transcripts: {
-      ...createTranscripts({ ...common, summarizerWindowTokens: summarizer.windowTokens }),
+      ...transcripts,
       ...createReceiving({ ...common, summarizerWindowTokens: summarizer.windowTokens }),
+      ...createHandoff({ ...common, importTranscript: transcripts.import }),
       ...createObserving({ ...common, summarizerWindowTokens: summarizer.windowTokens }),
     },
     // Requests of editions are counted one by one: their summarizer does not try again by itself.

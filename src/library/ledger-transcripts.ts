@@ -1,4 +1,6 @@
 /** The public types of imported transcripts. `transcripts.ts` implements them. */
+import type { NotHandedOver } from '../handoff/plan.js'
+import type { RecallNote } from '../recall/note.js'
 import type { PolicySettings } from '../domain/values/policy.js'
 import type { RecordedConversation } from '../importers/record-transcript.js'
 import type { DamageItem, TranscriptItem } from '../importers/transcript.js'
@@ -25,6 +27,11 @@ export interface ImportTranscriptOptions {
    * beginning. Default: false.
    */
   readonly resumable?: boolean
+  /**
+   * Id of the conversation that the transcript continues, for one that does not name its parent itself. Recorded as its
+   * parent.
+   */
+  readonly continues?: string
 }
 
 /** The result of an import for one conversation. */
@@ -90,4 +97,42 @@ export interface ReceivedTranscript {
     items: readonly TranscriptItem[],
     options?: { readonly writtenAt?: string | undefined },
   ): Promise<readonly ImportedConversation[]>
+}
+
+/** How a conversation is handed over to another program. */
+export interface HandoffOptions {
+  /** The program: `claude-code`, `codex`, `opencode`, `pi` or `gemini`. */
+  readonly to: string
+  /** The most tokens that the new session may have, estimated. Default: 100,000. */
+  readonly budget?: number
+  /** Directory of the program. Default: the one that the program uses on this machine. */
+  readonly home?: string
+  /** Directory in which the work continues. Default: the directory of the conversation, or the current one. */
+  readonly cwd?: string
+  /** Actor of the events. Default: the actor of the ledger. */
+  readonly actor?: string
+}
+
+/** A session that was handed over. */
+export interface Handoff {
+  /** The program that can resume it. */
+  readonly program: string
+  /** The written file. */
+  readonly file: string
+  /** Shell commands that continue the session in the program. */
+  readonly resume: readonly string[]
+  /** The conversation of the new session in the ledger. Its parent is the conversation that was handed over. */
+  readonly conversationId: string
+  /** Ids of the messages of the old conversation that the session has verbatim, in order. */
+  readonly messageIds: readonly string[]
+  /** Number of older messages, which the session has only as summary and note. */
+  readonly older: number
+  /** The summary of older messages: as text, encrypted for its provider (`opaque`) and therefore missing, or none. */
+  readonly summary: 'text' | 'opaque' | 'none'
+  /** The note of `recall` in the session: its entries, and the number of those that were left out, by section. */
+  readonly note: Pick<RecallNote, 'tokens' | 'entries' | 'omitted'>
+  /** What the session does not have as it was: tools as text, reasoning, texts of the program. */
+  readonly notHandedOver: readonly NotHandedOver[]
+  /** Estimated tokens of the session. */
+  readonly tokens: number
 }

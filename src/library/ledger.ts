@@ -8,6 +8,8 @@ import type { ForgottenCycle } from '../forgotten/compaction-reports.js'
 import type { RecallNote } from '../recall/note.js'
 import type { StatedRule } from '../recall/stated-rules.js'
 import type {
+  Handoff,
+  HandoffOptions,
   ImportedTranscript,
   ImportTranscriptOptions,
   OpenTranscript,
@@ -89,6 +91,8 @@ export type {
 export type { ConversationOrder } from '../domain/values/conversation-order.js'
 export type { ConversationSummary, UnlistedConversation } from '../../projections/read-models/live-messages/queries.js'
 export type {
+  Handoff,
+  HandoffOptions,
   ImportedConversation,
   ImportedTranscript,
   ImportTranscriptOptions,
@@ -459,6 +463,12 @@ export interface Transcripts {
    * (`NotObserved`).
    */
   observe(conversationId: string, observation: Observation, options?: ObserveOptions): Promise<AppendResult>
+  /**
+   * Writes the conversation as a session of another program on this machine, which lists and resumes it: the newest
+   * messages verbatim, and a summary with the note of `recall` for everything older. Imports the new session as a
+   * branch of the conversation. Never overwrites a file.
+   */
+  handoff(conversationId: string, options: HandoffOptions): Promise<Handoff>
 }
 
 /** Other courses of a conversation without an edition. */

@@ -9,6 +9,7 @@ import { compactionSentences } from '../compaction/failures.js'
 import { editionSentences, type ModelUnusable, type NoSuchEdition } from '../editions/failures.js'
 import { historySentences } from '../history/failures.js'
 import { importSentences, type ImportFailure } from '../importers/failures.js'
+import { handoffSentences, type HandoffFailure } from '../handoff/failures.js'
 import { retentionSentences, type RetentionFailure } from '../retention/failures.js'
 import { recordingSentences, type NotRecorded } from '../recording/failures.js'
 import type { EditionFailure } from '../editions/adopt.js'
@@ -44,6 +45,7 @@ export type Failure =
   | NotRecorded
   | RetentionFailure
   | ImportFailure
+  | HandoffFailure
   | BadMessage
   | HistoryDiverged
   | MessageNotFound
@@ -77,6 +79,7 @@ const SENTENCES: Sentences<Failure> = {
   ...recordingSentences,
   ...retentionSentences,
   ...importSentences,
+  ...handoffSentences,
   ...historySentences,
   ...editionSentences,
   BadInput: (failure) => `${failure.field} ${failure.detail}`,

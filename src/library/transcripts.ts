@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { open } from 'node:fs/promises'
 import {
   createTranscriptRecorder,
+  type ObservedParent,
   type RecordedConversation,
   type RecordedTranscript,
   type RecordOptions,
@@ -24,10 +25,13 @@ import { headOf } from '../importers/records-of.js'
 import { unreadFormOf } from '../importers/unread-forms.js'
 import { fileKey, signatureOf } from '../importers/signature.js'
 import type { Importer, Layout, TranscriptItem, TranscriptReader } from '../importers/transcript.js'
+import { conversationStream } from '../domain/values/ids.js'
 import type { Clock } from '../ports/clock.js'
 import type { ImportedFiles } from '../ports/imported-files.js'
 import { codeOf } from '../ports/store-error.js'
 import type { Conversations } from '../recording/handle-command.js'
+import type { Log } from '../recording/load-conversation.js'
+import { decodeEvent, isOfType } from '../recording/read-event.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
 import type { Transcripts } from './ledger.js'
@@ -48,6 +52,7 @@ const OPTIONS: Names<ImportTranscriptOptions> = {
   signal: true,
   onItem: true,
   resumable: true,
+  continues: true,
 }
 
 /** Characters of a file's beginning that a complaint shows. */
@@ -117,6 +122,19 @@ const PLACES = 256
 const BYTES_OF_PLACES = 1024 ** 3
 
 const timeOf = (milliseconds: number): string => new Date(milliseconds).toISOString()
+
+/** A conversation of the ledger as the parent of an imported one. */
+async function parentOf(log: Log, conversationId: string): Promise<ObservedParent> {
+  let sourceId: string | undefined
+  for await (const stored of log.store.readStream(conversationStream(conversationId))) {
+    const event = await decodeEvent(stored, log)
+    sourceId = isOfType(event, 'ConversationObserved') ? event.data.sourceId : (sourceId ?? conversationId)
+    // The first events say it: the configuration, then where the conversation comes from.
+    if (event.type !== 'ConversationConfigured') break
+  }
+  if (sourceId === undefined) throw problem({ kind: 'NoSuchConversation', conversationId })
+  return { sourceId, conversationId, how: 'fork' }
+}
 
 /** Retries after another process recorded the same conversation at the same time. */
 const READINGS = 3
@@ -250,15 +268,18 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
       freshness.follow()
       const key = fileKey(file)
       const settings = settingsOf(input.policy)
+      const parent =
+        input.continues === undefined ? undefined : await parentOf(parts.log, nameOf('continues', input.continues))
       const optionsOf = (program: string): RecordOptions => ({
         program,
         scope: input.scope === undefined ? undefined : nameOf('scope', input.scope),
         settings: settings === undefined && parts.policy === undefined ? undefined : { ...parts.policy, ...settings },
         provenance: provenanceOf(input),
+        parent,
         signal,
         ...(onItem === undefined ? {} : { onItem }),
       })
-      const optionsKey = JSON.stringify([file, input.scope, settings])
+      const optionsKey = JSON.stringify([file, input.scope, settings, input.continues])
       const place = resumable ? places.get(key) : undefined
       // The reader takes the position out of the cache, and returns it when everything is recorded.
       places.delete(key)

@@ -1,6 +1,7 @@
 /** Compares the log of a conversation with the context that its model has now, and finds the recorded messages that it lacks. */
 import { Fold } from '../domain/conversation/evolve.js'
 import { initialState, type Conversation } from '../domain/conversation/conversation.js'
+import type { EventData } from '../domain/events/index.js'
 import { conversationStream } from '../domain/values/ids.js'
 import { remainingAfter, summaryAfter, toReportMessage } from '../forgotten/compaction-reports.js'
 import type { ReportInput, ReportMessage } from '../forgotten/report-input.js'
@@ -16,6 +17,10 @@ export interface MissingContext extends ReportInput {
   readonly compactions: number
   /** Ids of the pinned messages. */
   readonly pinnedIds: ReadonlySet<string>
+  readonly state: Conversation
+  /** Where the conversation comes from, if another program recorded it. */
+  readonly origin: EventData<'ConversationObserved'> | undefined
+  readonly title: string | undefined
 }
 
 /** The messages that are verbatim in the context now: those of the last compaction, and all later ones. */
@@ -36,6 +41,8 @@ export async function missingContext(log: Log, conversationId: string, until = I
   const fold = new Fold(initialState(conversationId, findEstimator))
   const messages = new Map<string, ReportMessage>()
   let [revision, compactions, last] = [-1, 0, -1]
+  let origin: EventData<'ConversationObserved'> | undefined
+  let title: string | undefined
   for await (const stored of log.store.readStream(conversationStream(conversationId))) {
     if (stored.revision > until) break
     const event = await decodeEvent(stored, log)
@@ -44,7 +51,9 @@ export async function missingContext(log: Log, conversationId: string, until = I
     if (isOfType(event, 'MessageAppended')) {
       const message = toReportMessage({ ...event.data, revision })
       messages.set(message.messageId, message)
-    } else if (isOfType(event, 'MessagesWithdrawn'))
+    } else if (isOfType(event, 'ConversationObserved')) origin = event.data
+    else if (isOfType(event, 'ConversationTitled')) title = event.data.title
+    else if (isOfType(event, 'MessagesWithdrawn'))
       for (const { messageId } of event.data.messages) messages.delete(messageId)
     else if (isOfType(event, 'MessagesPruned')) {
       compactions += 1
@@ -68,5 +77,8 @@ export async function missingContext(log: Log, conversationId: string, until = I
         pinned ? [messageId] : [],
       ),
     ),
+    state,
+    origin,
+    title: title ?? origin?.title,
   }
 }

@@ -92,13 +92,19 @@ class Choice {
 /**
  * The note with the most important of some entries.
  * @param limit the most tokens that the note may have, estimated
+ * @param whole sections that are taken before the others, as far as the limit allows
  */
-export function noteOf(entries: readonly RecallEntry[], limit: number): RecallNote {
+export function noteOf(
+  entries: readonly RecallEntry[],
+  limit: number,
+  whole: readonly RecallSection[] = [],
+): RecallNote {
   const bySection = new Map(
     RECALL_SECTIONS.map((section) => [section, entries.filter((each) => each.section === section)] as const),
   )
   const choice = new Choice(limit)
-  for (const [section, of] of bySection) choice.take(section, of, limit * SHARES[section])
+  for (const [section, of] of bySection)
+    choice.take(section, of, limit * (whole.includes(section) ? 1 : SHARES[section]))
   for (const [section, of] of bySection) choice.take(section, of, limit)
   const chosen = entries.filter((each) => choice.has(each))
   const parts = RECALL_SECTIONS.flatMap((section) => {

@@ -95,6 +95,7 @@ const requiredWords: Record<string, readonly string[]> = {
   'editions revert': ['--all'],
   'editions drop': ['--all'],
   undo: ['--cycle', '1'],
+  handoff: ['--to', 'pi', '--home', 'a-folder'],
   'keys create': ['--name', 'agents', '--role', 'read'],
   proxy: ['--upstream', 'http://127.0.0.1:1'],
   serve: ['--upstream', 'http://127.0.0.1:1'],

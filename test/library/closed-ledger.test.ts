@@ -37,6 +37,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   'transcripts.open': ['session.jsonl', { from: 'claude-code' }],
   'transcripts.receive': [{ from: 'claude-code' }],
   'transcripts.observe': ['a', { program: 'somebody' }],
+  'transcripts.handoff': ['a', { to: 'codex' }],
   list: [],
   'admin.verify': [],
   'admin.identity': [],

@@ -20,6 +20,7 @@ import { eraseTexts } from './erase.js'
 import { explain } from './explain.js'
 import { exportEvents } from './export.js'
 import { forgotten } from './forgotten.js'
+import { handoff } from './handoff.js'
 import { recall } from './recall.js'
 import { importFiles } from './import.js'
 import { install } from './install.js'
@@ -70,6 +71,7 @@ export const commands: readonly CliCommand[] = [
   forgotten,
   recall,
   install,
+  handoff,
   stats,
   list,
   verify,

@@ -95,11 +95,14 @@ function joined(first: MessageBody, second: MessageBody): MessageBody {
 const answerOf = ({ source, body }: ObservedPart): unknown =>
   body.role === 'assistant' ? source?.attributes?.[ANSWER] : undefined
 
+/** The observed context of a state, one part for each recorded message. */
+export const separateParts = (state: ObservedState): ObservedPart[] =>
+  state.observed === undefined ? [] : partsOf(state, state.observed)
+
 /** The observed context of a state. Adjacent messages of one answer are joined. */
 export function observedParts(state: ObservedState): ObservedPart[] {
-  if (state.observed === undefined) return []
   const joinedParts: ObservedPart[] = []
-  for (const part of partsOf(state, state.observed)) {
+  for (const part of separateParts(state)) {
     const last = joinedParts.at(-1)
     const answer = answerOf(part)
     if (last !== undefined && answer !== undefined && answerOf(last) === answer)
@@ -115,7 +118,7 @@ export function observedParts(state: ObservedState): ObservedPart[] {
 
 /** Tokens of an observed context. */
 export const observedTokens = (state: ObservedState): number =>
-  state.observed === undefined ? 0 : partsOf(state, state.observed).reduce((sum, { tokens }) => sum + tokens, 0)
+  separateParts(state).reduce((sum, { tokens }) => sum + tokens, 0)
 
 /** The data that a checkpoint event carries forward. */
 export function carriedObserved({
