@@ -63,6 +63,7 @@ export function toReportMessage(
     ...(toolCallId === undefined ? {} : { toolCallId }),
     ...(attributes?.['isError'] === true ? { isError: true } : {}),
     ...(attributes?.['byProgram'] === true ? { byProgram: true } : {}),
+    ...(attributes?.['recallNote'] === undefined ? {} : { hadNote: true }),
     at: createdAt,
     tokens,
   }

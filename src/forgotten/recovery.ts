@@ -72,7 +72,10 @@ export function recoveryOf({ remaining, before, after }: ReportInput): Recovery 
   return {
     ...(next === undefined ? {} : { edit: next.way }),
     ...(fresh === undefined ? {} : { fresh: fresh.way }),
-    hasNote: [...inserted, ...after.slice(0, next?.until)].some(bringsNote),
+    hasNote:
+      [...inserted, ...after.slice(0, next?.until)].some(bringsNote) ||
+      // The answer with the edit itself counts: the note was in its request.
+      after.slice(0, next === undefined ? undefined : next.until + 1).some(({ hadNote }) => hadNote === true),
   }
 }
 

@@ -25,6 +25,8 @@ export interface ReportMessage {
   readonly isError?: boolean | undefined
   /** A program inserted the message under this role, for example a reminder or the output of a command. */
   readonly byProgram?: boolean | undefined
+  /** The request of this answer had a note of `recall`, which is no message of the conversation. */
+  readonly hadNote?: true | undefined
   /** ISO 8601 with a zone. */
   readonly at?: string | undefined
   readonly tokens: number

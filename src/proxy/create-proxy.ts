@@ -31,6 +31,7 @@ import { decodeBody, readBody } from './body.js'
 import { ANY_CALLER, CONVERSATION_HEADER, type Caller } from './identify-request.js'
 import { jsonText, parseJson, type Fields } from '../model-apis/json.js'
 import { hasTool, sendWithMemory, type BufferedAnswer } from './memory-tool.js'
+import { RecallNotes } from './recall-notes.js'
 import { BYPASSED, Recorder, type AnswerEnding, type RequestRecord } from './recorder.js'
 import { RecordingStart } from './recording-start.js'
 import { addressOf, createUpstream, endToEnd, endToEndNames } from './upstream.js'
@@ -45,6 +46,12 @@ export interface ProxyOptions {
   readonly mode?: 'observe' | 'compact'
   /** If the ledger cannot record: `open` (default) passes the request on unrecorded, `closed` rejects it. */
   readonly fail?: 'open' | 'closed'
+  /**
+   * In the mode `observe`: after a compaction by the client's program, adds a note with the recorded content that the
+   * context lost to the requests. It is not recorded as a message: answers to such requests have the attribute
+   * `recallNote`. Requests then wait for the ledger.
+   */
+  readonly recall?: boolean
   /** In the mode `compact`: offers `memory_read` to the model, and runs its calls in the proxy. */
   readonly offerMemory?: boolean
   /** Settings of the conversations. They take precedence over those computed from the requests. */
@@ -192,6 +199,8 @@ class RequestHandler {
   private readonly failsClosed: boolean
   private readonly upstream = createUpstream()
   private readonly recorder: Recorder
+  /** Undefined without the option `recall`. */
+  private readonly notes: RecallNotes | undefined
   /** A request is recorded while it is upstream: it does not wait for the ledger. */
   private readonly recordsInBackground: boolean
   /** The last request could not be recorded: the answer to the next one waits for the state of its recording. */
@@ -206,7 +215,8 @@ class RequestHandler {
     this.maxBodyBytes = options.maxBodyBytes ?? MAX_BODY_BYTES
     this.ledgerTimeoutMs = options.ledgerTimeoutMs ?? LEDGER_TIMEOUT_MS
     this.failsClosed = fail === 'closed'
-    this.recordsInBackground = mode === 'observe' && fail === 'open'
+    this.notes = options.recall === true && mode === 'observe' ? new RecallNotes(ledger) : undefined
+    this.recordsInBackground = mode === 'observe' && fail === 'open' && this.notes === undefined
     this.recorder = new Recorder({ ledger, mode, policy, scope, onProblem: this.reportProblem })
   }
 
@@ -328,7 +338,8 @@ class RequestHandler {
         'the ledger cannot record this request now, so it was not sent: try again later',
         'LedgerDown',
       )
-    if (record?.outgoing === undefined) return { body: bytes, recording, record }
+    if (record?.outgoing === undefined)
+      return (await this.withNote(api, read, headers, record)) ?? { body: bytes, recording, record }
     const written = this.writeRequest(api, read.body, record.outgoing)
     if (written === undefined)
       return { body: bytes, recording, record: { ...record, cannotShorten: 'the request cannot be rewritten' } }
@@ -339,6 +350,27 @@ class RequestHandler {
       recording,
       record,
       ...(tool === undefined || hasTool(read.request.tools, tool.name) ? {} : { memory: { body: written.body, tool } }),
+    }
+  }
+
+  /** The request with a note of recall. Undefined if it has none. */
+  private async withNote(
+    api: Api,
+    { body, request }: ReadRequest,
+    headers: Headers,
+    record: RequestRecord | undefined,
+  ): Promise<PreparedRequest | undefined> {
+    // With a stored history, the list of the request is only its end.
+    if (this.notes === undefined || record === undefined || request.upstreamHistory !== undefined) return undefined
+    try {
+      const added = await within(this.notes.added(api, body, record), this.ledgerTimeoutMs)
+      if (added === undefined) return undefined
+      const bytes = bytesOf(added.body)
+      headers.delete('content-encoding')
+      return { body: bytes, recording: Promise.resolve(added.record), record: added.record }
+    } catch (error) {
+      this.reportProblem(error)
+      return undefined
     }
   }
 

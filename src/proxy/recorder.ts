@@ -56,6 +56,8 @@ export interface RequestRecord {
   readonly outgoing: readonly OutgoingMessage[] | undefined
   /** Why the ledger could not replace the list. */
   readonly cannotShorten: string | undefined
+  /** The client's program owns the context, and has compacted it before this request. */
+  readonly isAfterCompaction?: true
   /**
    * Records the answer before any later request of the same conversation. Never throws: resolves to false if the answer
    * could not be recorded.
@@ -214,7 +216,8 @@ export class Recorder {
         await recordObserved(this.writer, conversation, request, match, identity)
         this.rememberRequest(conversation, request)
         const reason = this.mode === 'observe' ? undefined : OBSERVED_CONVERSATION
-        return this.requestRecord(position(), 'recorded', undefined, reason)
+        const record = this.requestRecord(position(), 'recorded', undefined, reason)
+        return match.kind === 'restarts' ? { ...record, isAfterCompaction: true } : record
       }
       conversation = await this.owned.record(conversation, request, match, identity)
       this.rememberRequest(conversation, request)

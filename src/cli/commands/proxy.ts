@@ -25,6 +25,7 @@ export const proxy: CliCommand = {
       'closed',
     ]),
     'offer-memory': toggle('With --mode compact: offer the memory_read tool to the model; the proxy answers its calls'),
+    recall: toggle('After a compaction by the agent: add a note of what its context lost to its requests'),
     port: text(`Local port to listen on; 0 picks a free port [default: ${String(PORT)}]`),
     scope: text('Tenant or owner of new conversations'),
   },
@@ -38,7 +39,7 @@ export const proxy: CliCommand = {
     const proxyFlags = proxyFlagsOf(args)
     if (proxyFlags === undefined)
       throw new LedgerError('Usage', '--upstream is required: the API that requests are forwarded to')
-    const { upstream: address, mode, fail } = proxyFlags
+    const { upstream: address, mode, fail, recall } = proxyFlags
     await withLedger(args.flags, { creates: true, writes: true }, async ({ ledger, config }) => {
       const [{ startProxy }, { endSignals }, { sentenceOfProblem }] = await Promise.all([
         import('../../proxy/server.js'),
@@ -69,7 +70,7 @@ export const proxy: CliCommand = {
             args.json ? toWire({ url: server.url, upstream: redactedAddress(address), mode, fail }) : server.url,
           )
           note(
-            `forwards requests to ${redactedAddress(address)} ${mode === 'observe' ? 'unchanged' : 'with the ledger’s context'}; press Ctrl+C to stop`,
+            `forwards requests to ${redactedAddress(address)} ${mode === 'compact' ? 'with the ledger’s context' : recall ? 'unchanged, with a note after a compaction' : 'unchanged'}; press Ctrl+C to stop`,
           )
           await ended.signalled
         } finally {

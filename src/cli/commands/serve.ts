@@ -45,6 +45,7 @@ export const serve: CliCommand = {
       'With --upstream, for requests that cannot be recorded: open forwards them, closed rejects them [default: open]',
       ['open', 'closed'],
     ),
+    recall: toggle('With --upstream: after a compaction by the agent, add a note of what its context lost'),
     'offer-memory': toggle(
       'With --upstream and --mode compact: offer the memory_read tool to the model; the service answers its calls',
     ),
