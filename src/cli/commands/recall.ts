@@ -16,12 +16,12 @@ async function proposeRules(
   json: boolean,
 ): Promise<void> {
   const isKnown = new Set(rules.map(squash))
-  const proposed = statedRules.filter(({ text }) => !isKnown.has(squash(text)))
+  const proposed = statedRules.filter((rule) => !isKnown.has(squash(rule.text)))
   if (json) await line(toWire({ conversationId, rules: proposed }))
   else if (proposed.length === 0) note(noteColours.dim('the user stated no rule that the file lacks'))
   else {
     await line(`# Rules that the user stated in ${printable(conversationId)}. Delete those that do not hold.`)
-    for (const { text, revision } of proposed) await write(`# revision ${String(revision)}\n${printable(text)}\n`)
+    for (const rule of proposed) await write(`# revision ${String(rule.revision)}\n${printable(rule.text)}\n`)
   }
 }
 
