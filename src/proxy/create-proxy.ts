@@ -52,6 +52,8 @@ export interface ProxyOptions {
    * `recallNote`. Requests then wait for the ledger.
    */
   readonly recall?: boolean
+  /** Rules with which each note of `recall` begins. */
+  readonly rules?: readonly string[]
   /** In the mode `compact`: offers `memory_read` to the model, and runs its calls in the proxy. */
   readonly offerMemory?: boolean
   /** Settings of the conversations. They take precedence over those computed from the requests. */
@@ -215,7 +217,8 @@ class RequestHandler {
     this.maxBodyBytes = options.maxBodyBytes ?? MAX_BODY_BYTES
     this.ledgerTimeoutMs = options.ledgerTimeoutMs ?? LEDGER_TIMEOUT_MS
     this.failsClosed = fail === 'closed'
-    this.notes = options.recall === true && mode === 'observe' ? new RecallNotes(ledger) : undefined
+    this.notes =
+      options.recall === true && mode === 'observe' ? new RecallNotes(ledger, options.rules ?? []) : undefined
     this.recordsInBackground = mode === 'observe' && fail === 'open' && this.notes === undefined
     this.recorder = new Recorder({ ledger, mode, policy, scope, onProblem: this.reportProblem })
   }

@@ -33,12 +33,13 @@ const messageOf = ({ name }: Api, text: string): Fields =>
     : { role: 'user', content: text }
 
 export class RecallNotes {
-  readonly #ledger: Ledger
-  readonly #notes = new LRUCache<string, PlacedNote>({ max: MAX_NOTES })
+  private readonly notes = new LRUCache<string, PlacedNote>({ max: MAX_NOTES })
 
-  constructor(ledger: Ledger) {
-    this.#ledger = ledger
-  }
+  /** @param rules the rules with which each note begins */
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly rules: readonly string[],
+  ) {}
 
   /** The body of a request with the note of its conversation, and the record that marks its answer. */
   async added(
@@ -49,8 +50,8 @@ export class RecallNotes {
     const { conversationId } = record
     const list = body[listName(api)]
     if (record.outcome !== 'recorded' || conversationId === undefined || !Array.isArray(list)) return undefined
-    if (record.isAfterCompaction === true) await this.#renew(conversationId, list)
-    const note = this.#notes.get(conversationId)
+    if (record.isAfterCompaction === true) await this.renew(conversationId, list)
+    const note = this.notes.get(conversationId)
     // A shorter list is of an earlier point of the conversation.
     if (note === undefined || list.length < note.index) return undefined
     return {
@@ -64,11 +65,11 @@ export class RecallNotes {
   }
 
   /** Makes the note for a new compaction. */
-  async #renew(conversationId: string, list: readonly unknown[]): Promise<void> {
-    this.#notes.delete(conversationId)
-    const { text, revision, tokens } = await this.#ledger.recall(conversationId)
+  private async renew(conversationId: string, list: readonly unknown[]): Promise<void> {
+    this.notes.delete(conversationId)
+    const { text, revision, tokens } = await this.ledger.recall(conversationId, { rules: this.rules })
     if (text === '') return
-    this.#notes.set(conversationId, {
+    this.notes.set(conversationId, {
       text,
       index: placeIn(list),
       attributes: { recallNote: { revision, tokens } },

@@ -3,7 +3,7 @@ import { text, toggle, type CliCommand } from '../command.js'
 export const install: CliCommand = {
   words: 'install',
   describe: 'Install hooks that give agents back what a compaction lost, and the MCP server',
-  uses: ['open'],
+  uses: ['open', 'recall'],
   options: {
     agent: text('Install for this program: claude-code, codex, gemini, opencode or pi'),
     auto: toggle('Install for all programs on this machine'),

@@ -4,6 +4,7 @@ import { text, toggle, type CliCommand } from '../command.js'
 import { line, note, noteColours } from '../output.js'
 import { toWire } from '../../domain/values/revision.js'
 import { portOf, unusablePort } from '../port.js'
+import { rulesOf } from '../config/rules.js'
 import { proxyFlagsOf } from '../proxy-flags.js'
 import { withLedger } from '../session.js'
 
@@ -12,7 +13,7 @@ const PORT = 7_800
 export const proxy: CliCommand = {
   words: 'proxy',
   describe: 'Record any agent through its base URL: forwards requests to the model API and records both sides',
-  uses: ['open', 'record', 'summarize'],
+  uses: ['open', 'record', 'summarize', 'recall'],
   policy: true,
   options: {
     upstream: text('Address of the API: https://api.anthropic.com, https://api.openai.com/v1'),
@@ -59,6 +60,7 @@ export const proxy: CliCommand = {
           ledger,
           ...proxyFlags,
           port,
+          rules: await rulesOf(config),
           onProblem,
           ...(config.policy === undefined ? {} : { policy: config.policy }),
           ...(scope === undefined ? {} : { scope }),

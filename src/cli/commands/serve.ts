@@ -11,6 +11,7 @@ import type { CommandArgs } from '../command-args.js'
 import { line, note, noteColours } from '../output.js'
 import { toWire } from '../../domain/values/revision.js'
 import { portOf } from '../port.js'
+import { rulesOf } from '../config/rules.js'
 import { proxyFlagsOf } from '../proxy-flags.js'
 import { withLedger, type Session } from '../session.js'
 
@@ -20,7 +21,7 @@ const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost|::1)$/u
 export const serve: CliCommand = {
   words: 'serve',
   describe: 'Serve the ledger over HTTP: the API, events, metrics and the page',
-  uses: ['open', 'record', 'summarize', 'search'],
+  uses: ['open', 'record', 'summarize', 'search', 'recall'],
   policy: true,
   options: {
     host: text('Address to listen on [default: 127.0.0.1]'),
@@ -154,7 +155,15 @@ async function serveLedger(session: Session, settings: ServeSettings, isJson: bo
   const mounted = [mcpMount(ledger, packageVersion(), onProblem)]
   const { policy } = config
   if (proxyFlags !== undefined)
-    mounted.push(proxyMount({ ...proxyFlags, ledger, onProblem, ...(policy === undefined ? {} : { policy }) }))
+    mounted.push(
+      proxyMount({
+        ...proxyFlags,
+        rules: await rulesOf(config),
+        ledger,
+        onProblem,
+        ...(policy === undefined ? {} : { policy }),
+      }),
+    )
   const ended = endSignals()
   try {
     const server = await startService({

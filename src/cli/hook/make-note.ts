@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isLedgerError } from '../../lib/ledger-error.js'
 import type { Ledger } from '../../library/ledger.js'
 import { readInstallation } from '../install/installation.js'
+import { rulesOf } from '../config/rules.js'
 import { withLedger } from '../session.js'
 import { endPending, lastNoted, logProblem, readPending, writeNoted, type PendingNote } from './hook-folder.js'
 
@@ -18,19 +19,22 @@ const REST_MS = 500
 const MOST_EVENTS = 2_000
 
 /** Calls `work` with the ledger of the installation. */
-type OpenLedger = <T>(needs: { readonly reads: boolean }, work: (ledger: Ledger) => Promise<T>) => Promise<T>
+type OpenLedger = <T>(
+  needs: { readonly reads: boolean },
+  work: (ledger: Ledger, rules: readonly string[]) => Promise<T>,
+) => Promise<T>
 
 /** The directory of exports of a program without transcript files. They are deleted after the import. */
 const exportsFolder = (folder: string): string => join(folder, 'exports')
 
 function openInstalled(folder: string, agent: string): OpenLedger {
-  const { store } = readInstallation(folder, agent)
-  const flags = { store, resident: 'off' }
+  const { store, rules } = readInstallation(folder, agent)
+  const flags = { store, resident: 'off', ...(rules === undefined ? {} : { rules }) }
   return async (needs, work) =>
     await withLedger(
       flags,
       needs.reads ? { reads: true } : { creates: true, ahead: false },
-      async ({ ledger }) => await work(ledger),
+      async ({ ledger, config }) => await work(ledger, await rulesOf(config)),
     )
 }
 
@@ -50,13 +54,14 @@ async function noteFor(
   conversationId: string,
   { since }: PendingNote,
   noted: number,
+  rules: readonly string[],
 ): Promise<{ readonly text: string; readonly revision: number } | undefined> {
   try {
     for await (const event of ledger.log(conversationId, { direction: 'backwards', limit: MOST_EVENTS })) {
       if (event.type !== 'CompactionObserved') continue
       const { revision } = event
       if (revision <= noted || Date.parse(event.data.at ?? event.metadata.recordedAt) < since) return undefined
-      return { text: (await ledger.recall(conversationId)).text, revision }
+      return { text: (await ledger.recall(conversationId, { rules })).text, revision }
     }
   } catch (error) {
     if (!isLedgerError(error, 'NoSuchConversation')) throw error
@@ -78,22 +83,29 @@ async function attempt(
   pending: PendingNote,
   open: OpenLedger,
 ): Promise<{ readonly note?: string; readonly isImported: boolean }> {
-  const find = async (ledger: Ledger, conversationId: string): Promise<{ readonly note?: string }> => {
-    const found = await noteFor(ledger, conversationId, pending, lastNoted(folder, key))
+  const find = async (
+    ledger: Ledger,
+    rules: readonly string[],
+    conversationId: string,
+  ): Promise<{ readonly note?: string }> => {
+    const found = await noteFor(ledger, conversationId, pending, lastNoted(folder, key), rules)
     if (found === undefined) return {}
     writeNoted(folder, key, found.revision)
     return { note: found.text }
   }
   const expectedId = `${pending.agent}/${pending.sessionId}`
   try {
-    return await open({ reads: false }, async (ledger) => ({
-      ...(await find(ledger, (await importTranscript(ledger, pending)) ?? expectedId)),
+    return await open({ reads: false }, async (ledger, rules) => ({
+      ...(await find(ledger, rules, (await importTranscript(ledger, pending)) ?? expectedId)),
       isImported: true,
     }))
   } catch (error) {
     if (!isLedgerError(error, 'FolderLocked')) throw error
     // The other process may be the one that follows this transcript.
-    return { ...(await open({ reads: true }, async (ledger) => await find(ledger, expectedId))), isImported: false }
+    return {
+      ...(await open({ reads: true }, async (ledger, rules) => await find(ledger, rules, expectedId))),
+      isImported: false,
+    }
   }
 }
 

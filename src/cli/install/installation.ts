@@ -38,6 +38,8 @@ const installationSchema = z.object({
   agent: z.string(),
   /** The ledger, as in `--store`. */
   store: z.string(),
+  /** The file of rules with which each note begins, as in `--rules`. */
+  rules: z.string().optional(),
   /** Additions in the order in which they were written, each with the text that was inserted into the file. */
   written: z.array(z.object({ addition: additionSchema, insertion: z.string().min(1) })).readonly(),
   /** Files that did not exist before. */

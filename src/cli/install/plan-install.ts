@@ -26,6 +26,8 @@ export interface InstallWorld {
   readonly commands: InstalledCommands
   /** The ledger, as in `--store`. */
   readonly store: string
+  /** The file of rules, as in `--rules`. */
+  readonly rules?: string | undefined
   /** Installations of all programs. */
   readonly installations: readonly Installation[]
 }
@@ -108,7 +110,7 @@ function missingFolders(file: string): string[] {
 
 /** Plans the installation for a program. It replaces an earlier one, for example of another version. */
 export async function planInstall(program: AgentProgram, world: InstallWorld): Promise<InstallPlan> {
-  const { environment, home, commands, store, folder } = world
+  const { environment, home, commands, store, rules, folder } = world
   const { name: agent } = program
   const texts = new Texts()
   const before = findInstallation(folder, agent)
@@ -133,7 +135,14 @@ export async function planInstall(program: AgentProgram, world: InstallWorld): P
   return {
     program,
     changes: texts.changes(),
-    installation: { agent, store, written, newFiles, newFolders: [...new Set(newFolders)] },
+    installation: {
+      agent,
+      store,
+      ...(rules === undefined ? {} : { rules }),
+      written,
+      newFiles,
+      newFolders: [...new Set(newFolders)],
+    },
     left,
   }
 }

@@ -7,7 +7,8 @@ import { isService } from '../../library/addresses.js'
 import { LedgerError } from '../../lib/ledger-error.js'
 import { builtFile } from '../../lib/package-root.js'
 import { shellWord } from '../../lib/shell-word.js'
-import { loadConfig } from '../config/load-config.js'
+import { loadConfig, type Config } from '../config/load-config.js'
+import { rulesOf } from '../config/rules.js'
 import { confirmed } from '../confirm.js'
 import { CommandExit, EXIT } from '../errors.js'
 import type { Flags } from '../flags.js'
@@ -51,8 +52,7 @@ const installationsIn = (folder: string): Installation[] =>
   agentPrograms.flatMap(({ name }) => findInstallation(folder, name) ?? [])
 
 /** The ledger for `--store` of the hooks. Without a setting, it is in the home directory, because hooks run in any project. */
-async function storeOf(flags: Flags): Promise<string> {
-  const config = await loadConfig({ flags, env: process.env, cwd: process.cwd() }, { writes: false })
+function storeOf(config: Config, flags: Flags): string {
   const origin = config.origins['store']
   if (origin === undefined) return resolve(homeFolder(), '.context-ledger')
   const typed = origin === '--store' ? flags['store'] : process.env[origin]
@@ -69,13 +69,16 @@ async function storeOf(flags: Flags): Promise<string> {
 }
 
 /** The commands that settings of agents name. */
-function commandsFor(store: string, folder: string): InstalledCommands {
+function commandsFor(store: string, rules: string | undefined, folder: string): InstalledCommands {
   const node = process.execPath
   const hookFile = builtFile('src', 'cli', 'hook', 'main.js')
   const isWindows = process.platform === 'win32'
   return {
     folder,
-    mcp: [node, builtFile('src', 'cli', 'main.js'), 'mcp', '--read-only', '--store', store],
+    mcp: [
+      ...([node, builtFile('src', 'cli', 'main.js'), 'mcp', '--read-only', '--store', store] as const),
+      ...(rules === undefined ? [] : ['--rules', rules]),
+    ],
     hookWords: [node, hookFile, folder],
     hook: (agent, mode) => {
       const words = [node, hookFile, folder, agent, ...(mode === 'background' ? [mode] : [])]
@@ -106,13 +109,18 @@ async function chosenPlans(flags: Flags, options: InstallOptions, folder: string
       'Usage',
       `found none of these programs on this machine: ${agentPrograms.map(({ title }) => title).join(', ')}`,
     )
-  const store = await storeOf(flags)
+  const config = await loadConfig({ flags, env: process.env, cwd: process.cwd() }, { writes: false })
+  // An unreadable file is an error now, not when a hook runs.
+  await rulesOf(config)
+  const rules = config.rules === undefined ? undefined : resolve(config.baseOf('rules'), config.rules)
+  const store = storeOf(config, flags)
   const world = {
     folder,
     store,
+    rules,
     home: homeFolder(),
     environment: process.env,
-    commands: commandsFor(store, folder),
+    commands: commandsFor(store, rules, folder),
     installations: installationsIn(folder),
   }
   const plans: InstallPlan[] = []

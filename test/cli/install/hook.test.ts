@@ -13,6 +13,7 @@ import { COMPACTED_SESSIONS, RULE } from '../../support/compacted-sessions.js'
 let ledger: Ledger
 let folder: string
 let sessions = 0
+const RULES = ['Answer in English.']
 
 beforeAll(async () => {
   ledger = await openLedger({ store: 'memory' })
@@ -58,7 +59,7 @@ function agentOf(agent: string, polls = 0) {
         world(),
       ),
     work: async () => {
-      await makeNote(folder, sessionKey(agent, sessionId), async (_needs, work) => await work(ledger))
+      await makeNote(folder, sessionKey(agent, sessionId), async (_needs, work) => await work(ledger, RULES))
     },
   }
 }
@@ -84,7 +85,10 @@ it.each(agentPrograms.map(({ name }) => name))('%s gets the rule back once', asy
   await agent.work()
   expect(lastProblem(folder, name)).toBeUndefined()
   expect(JSON.parse(await agent.hook(tool))).toEqual({
-    hookSpecificOutput: { hookEventName: tool, additionalContext: expect.stringContaining(RULE) },
+    hookSpecificOutput: {
+      hookEventName: tool,
+      additionalContext: expect.stringMatching(/Answer in English\.[^]*Never touch the production database/u),
+    },
   })
   expect(await agent.hook(prompt)).toBe('')
   expect(await agent.hook(tool)).toBe('')
@@ -171,7 +175,7 @@ it('deletes the export of a session after its import', async () => {
   await writeFile(file, after ?? '')
   const world = { folder, agent: 'opencode', remainingMs: () => 0, startWorker: () => process.pid, now: Date.now }
   await runHook(JSON.stringify({ hook_event_name: 'PostCompact', session_id: sessionId, transcript_path: file }), world)
-  await makeNote(folder, sessionKey('opencode', 'ses_9'), async (_needs, work) => await work(ledger))
+  await makeNote(folder, sessionKey('opencode', 'ses_9'), async (_needs, work) => await work(ledger, RULES))
   expect(await readdir(join(folder, 'exports'))).toEqual([])
   expect(takeNote(folder, sessionKey('opencode', 'ses_9'))).toContain(RULE)
 })

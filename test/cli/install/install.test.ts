@@ -364,6 +364,21 @@ describe('the command', () => {
     expect(await contentOf(home)).toEqual(before)
   })
 
+  it('keeps the rules for the notes, and rejects a file of rules that does not exist', async () => {
+    await mkdir(join(home, '.claude'))
+    await put('rules.txt', 'Answer in English.\n')
+    const missing = await run('--agent', 'claude-code', '--yes', '--rules', 'rule.txt')
+    expect(missing.stderr).toContain(
+      `--rules names ${join(home, 'rule.txt')}, which does not exist (did you mean rules.txt?)`,
+    )
+    expect((await run('--agent', 'claude-code', '--yes', '--rules', 'rules.txt')).status).toBe(0)
+    const servers = await readFile(join(home, '.claude.json'), 'utf8')
+    expect(servers.replaceAll(/\s+/gu, '')).toContain(`"--rules","${join(home, 'rules.txt')}"`)
+    expect(findInstallation(join(home, '.local/state/context-ledger/hooks'), 'claude-code')?.rules).toBe(
+      join(home, 'rules.txt'),
+    )
+  })
+
   it('leaves a hook that the user changed, and says so', async () => {
     await put('.claude/settings.json', '{"a": 1}')
     await run('--agent', 'claude-code', '--yes')
