@@ -49,6 +49,14 @@ export interface ReadOptions {
   readonly direction?: 'forwards' | 'backwards'
   /** Maximum number of events. Default: all. */
   readonly limit?: number
+  /** A store that can reads the keys of a conversation in the same statement as its first events. */
+  readonly keyring?: KeyringReader
+}
+
+export interface KeyringReader {
+  readonly conversationId: string
+  /** Called before the first event is returned. */
+  readonly take: (record: KeyringRecord) => void
 }
 
 export interface ReadAllOptions {

@@ -12,6 +12,7 @@ import {
 } from '../domain/conversation/conversation.js'
 import { resumeAt, revisionsCarried, revisionsUnshown } from '../domain/conversation/resume-at.js'
 import { seeConversation } from '../domain/conversation/see-conversation.js'
+import { isSealed } from '../domain/events/codec.js'
 import { originTypes, replacementTypes, type OriginType, type RecordedEvent } from '../domain/events/index.js'
 import { conversationStream, editionStream } from '../domain/values/ids.js'
 import type { BodyStore } from '../ports/body-store.js'
@@ -38,16 +39,19 @@ async function decodeAll(stored: readonly StoredEvent[], source: EventSource): P
 const closes = (type: string): boolean => originTypes.some((origin) => origin === type)
 
 /** The events from the last checkpoint event at or before `at`, oldest first; all events without one. */
-async function tailOf(log: Log, stream: string, at: number | undefined): Promise<StoredEvent[]> {
+async function tailOf(log: Log, conversationId: string, at: number | undefined): Promise<StoredEvent[]> {
   const tail: StoredEvent[] = []
+  const keyring = log.keys?.readWithEvents(conversationId)
   // The store pages internally, from small to larger pages, so stopping at a checkpoint reads little more.
-  for await (const event of log.store.readStream(stream, {
+  for await (const event of log.store.readStream(conversationStream(conversationId), {
     direction: 'backwards',
     ...(at === undefined ? {} : { from: at }),
+    ...(keyring === undefined ? {} : { keyring }),
   })) {
     tail.push(event)
     if (closes(event.type)) break
   }
+  if (keyring !== undefined && tail.some((event) => isSealed(event))) await keyring.keep()
   return tail.toReversed()
 }
 
@@ -126,7 +130,7 @@ async function loadFrom(
   at: number | undefined,
   unread: (origin: RecordedEvent<OriginType>, since: readonly RecordedEvent[]) => ReadonlySet<number>,
 ): Promise<Conversation> {
-  const events = await decodeAll(await tailOf(log, conversationStream(conversationId), at), log)
+  const events = await decodeAll(await tailOf(log, conversationId, at), log)
   const [first, ...since] = events
   if (first !== undefined && isOfType(first, ...originTypes))
     return evolveAll(await resumeFrom(log, conversationId, first, { unshown: unread(first, since) }), since)

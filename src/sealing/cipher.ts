@@ -1,7 +1,9 @@
 /** AES-256-GCM for texts and keyrings. */
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, hash, randomBytes } from 'node:crypto'
 
 const IV_BYTES = 12
+/** Of an IV in base64. */
+const IV_CHARACTERS = 16
 const TAG_BYTES = 16
 const ALGORITHM = 'aes-256-gcm'
 
@@ -12,8 +14,11 @@ export interface Encrypted {
   readonly text: string
 }
 
+/** HMAC-SHA256 of a text. */
+export const hmacBytes = (key: Uint8Array, text: string): Buffer => createHmac('sha256', key).update(text).digest()
+
 /** HMAC-SHA256 of a text, as hexadecimal digits. */
-export const hmac = (key: Uint8Array, text: string): string => createHmac('sha256', key).update(text).digest('hex')
+export const hmac = (key: Uint8Array, text: string): string => hmacBytes(key, text).toString('hex')
 
 function encryptWith(key: Uint8Array, iv: Buffer, context: string, text: string): Encrypted {
   const cipher = createCipheriv(ALGORITHM, key, iv).setAAD(Buffer.from(context))
@@ -28,7 +33,7 @@ function encryptWith(key: Uint8Array, iv: Buffer, context: string, text: string)
  * append is then the same event, byte for byte. The key must belong to one unit.
  */
 export function encryptRepeatably(key: Uint8Array, context: string, text: string): Encrypted {
-  const iv = Buffer.from(hmac(key, `${context}\0${text}`), 'hex').subarray(0, IV_BYTES)
+  const iv = hmacBytes(key, `${context}\0${text}`).subarray(0, IV_BYTES)
   return encryptWith(key, iv, context, text)
 }
 
@@ -36,14 +41,52 @@ export function encryptRepeatably(key: Uint8Array, context: string, text: string
 export const encrypt = (key: Uint8Array, context: string, text: string): Encrypted =>
   encryptWith(key, randomBytes(IV_BYTES), context, text)
 
+const BLOCK_BYTES = 64
+const HASH_BYTES = 32
+const INNER_PAD = 0x36
+const OUTER_PAD = 0x5c
+/** Longest name, in UTF-16 units, for which a `KeyedHash` has space. */
+const LONGEST_NAME = 512
+
+/** HMAC-SHA256 of many names under one key, whose padded blocks are made once (RFC 2104). */
+export class KeyedHash {
+  private readonly inner = Buffer.alloc(BLOCK_BYTES + 3 * LONGEST_NAME, INNER_PAD)
+  private readonly outer = Buffer.alloc(BLOCK_BYTES + HASH_BYTES, OUTER_PAD)
+
+  constructor(private readonly key: Uint8Array) {
+    if (key.length !== HASH_BYTES) throw new TypeError('the key must have 32 bytes')
+    for (const [at, byte] of key.entries()) {
+      this.inner[at] = byte ^ INNER_PAD
+      this.outer[at] = byte ^ OUTER_PAD
+    }
+  }
+
+  of(name: string): Buffer {
+    if (name.length > LONGEST_NAME) return hmacBytes(this.key, name)
+    const end = BLOCK_BYTES + this.inner.write(name, BLOCK_BYTES, 'utf8')
+    this.outer.write(hash('sha256', this.inner.subarray(0, end), 'binary'), BLOCK_BYTES, 'latin1')
+    return hash('sha256', this.outer, 'buffer')
+  }
+}
+
+/** Space for the ciphertext, the context and the IV of a decryption: a new buffer for each takes longer. */
+const ciphertext = Buffer.alloc(64 * 1024)
+const authenticated = Buffer.alloc(4 * 1024)
+const ivBytes = Buffer.alloc(IV_BYTES)
+
+/** Writes a text into a buffer with space for it, or into a new one. Returns the bytes. */
+function bytesIn(space: Buffer, text: string, encoding: 'base64' | 'utf8'): Buffer {
+  return 3 * text.length > space.length ? Buffer.from(text, encoding) : space.subarray(0, space.write(text, encoding))
+}
+
 /** The text; undefined if it was changed, or encrypted with another key or context. */
 export function decrypt(key: Uint8Array, context: string, { iv, text }: Encrypted): string | undefined {
-  const bytes = Buffer.from(text, 'base64')
+  const bytes = bytesIn(ciphertext, text, 'base64')
   const end = bytes.length - TAG_BYTES
-  if (end < 0) return undefined
+  if (end < 0 || iv.length !== IV_CHARACTERS || ivBytes.write(iv, 'base64') !== IV_BYTES) return undefined
   try {
-    const decipher = createDecipheriv(ALGORITHM, key, Buffer.from(iv, 'base64'))
-      .setAAD(Buffer.from(context))
+    const decipher = createDecipheriv(ALGORITHM, key, ivBytes)
+      .setAAD(bytesIn(authenticated, context, 'utf8'))
       .setAuthTag(bytes.subarray(end))
     // Without an output encoding, which would cost a third more.
     const plain = decipher.update(bytes.subarray(0, end))

@@ -14,6 +14,7 @@ import {
 } from '../domain/events/sealed.js'
 import { separateTexts, type TextGroup } from '../domain/events/texts.js'
 import { isRecord } from '../lib/is-record.js'
+import type { KeyringReader } from '../ports/event-store.js'
 import type { KeyringRecord, KeyringStore, LedgerKeys } from '../ports/keyring-store.js'
 import { sleep } from '../ports/clock.js'
 import { isKeyVaultError, type KeyVault } from '../ports/key-vault.js'
@@ -92,17 +93,18 @@ export class ConversationKeys {
       data,
       texts.map(({ at, unit, unmarked, values }) => {
         const persons = unit.startsWith('message:') && at.length === 0 ? subjects : []
-        return this.sealTexts(
-          {
-            ...(at.length === 0 ? {} : { at: [...at] }),
-            unit,
-            epoch: this.epoch ?? 0,
-            ...(persons.length === 0 ? {} : { subjects: [...persons] }),
-            ...(unmarked === undefined ? {} : { unmarked }),
-          },
-          values,
-          place,
-        )
+        const epoch = this.epoch ?? 0
+        const name: Omit<SealedTexts, 'iv' | 'text'> =
+          at.length === 0 && persons.length === 0 && unmarked === undefined
+            ? { unit, epoch }
+            : {
+                ...(at.length === 0 ? {} : { at: [...at] }),
+                unit,
+                epoch,
+                ...(persons.length === 0 ? {} : { subjects: [...persons] }),
+                ...(unmarked === undefined ? {} : { unmarked }),
+              }
+        return this.sealTexts(name, values, place)
       }),
     )
   }
@@ -163,6 +165,12 @@ const encryptedKeyring = (dataKey: Uint8Array, conversationId: string, keyring: 
 
 const ignore = (): void => undefined
 
+/** Takes the keys of a conversation that are read together with its events. */
+export interface ReadKeys extends KeyringReader {
+  /** Keeps the keys in memory, if they were read and are still the newest. */
+  keep(): Promise<void>
+}
+
 const CACHED = 2_000
 const STORE_ATTEMPTS = 50
 
@@ -208,6 +216,8 @@ export class TextKeys {
   private askedAt = -Infinity
   /** The number of these questions that were answered. */
   private asked = 0
+  /** The number of changes of keys in memory. */
+  private changes = 0
   private asking: Promise<void> | undefined
   /** When this process last found that it had not asked for so long that it may have missed an erasure. */
   private missedAt = -Infinity
@@ -265,6 +275,26 @@ export class TextKeys {
     const known = this.cache.get(conversationId)
     if (known === undefined) return this.reload(conversationId)
     return known.confirmedAt >= this.missedAt ? known : this.confirmed(known)
+  }
+
+  /** For a read of the conversation's events; undefined if its keys are in memory. */
+  readWithEvents(conversationId: string): ReadKeys | undefined {
+    if (this.cache.has(conversationId)) return undefined
+    const { asked, changes } = this
+    let record: KeyringRecord | undefined
+    return {
+      conversationId,
+      take: (read) => {
+        record = read
+      },
+      keep: async () => {
+        if (record === undefined) return
+        const keyring = record.wrapped === '' ? undefined : await this.keyringOf(record)
+        if (this.mayBeOutdated) await this.forgetErased()
+        // Otherwise the keys are read again when they are needed.
+        if (asked === this.asked && changes === this.changes) this.keep(conversationId, keyring, record.version)
+      },
+    }
   }
 
   /** Keys from memory if they are still the stored ones. */
@@ -340,6 +370,7 @@ export class TextKeys {
 
   /** Forgets the keys of a conversation in memory. */
   forget(conversationId: string): void {
+    this.changes += 1
     this.cache.delete(conversationId)
   }
 
@@ -504,6 +535,7 @@ export class TextKeys {
 
   private keep(conversationId: string, keyring: Keyring | undefined, version?: number): ConversationKeys {
     const keys = new ConversationKeys(conversationId, keyring, version)
+    this.changes += 1
     this.cache.set(conversationId, keys)
     return keys
   }

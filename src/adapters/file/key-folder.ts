@@ -16,7 +16,8 @@ import {
   openSync,
   readFileSync,
   renameSync,
-  rmSync,
+  statSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { open, type FileHandle } from 'node:fs/promises'
@@ -131,6 +132,8 @@ class KeyFolder implements KeyVault {
   /** The content of a file; undefined if there is none. */
   private textOf(file: string): string | undefined {
     try {
+      // Each new key would cost an exception otherwise.
+      if (statSync(file, { throwIfNoEntry: false }) === undefined) return undefined
       return readFileSync(file, 'utf8')
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return undefined
@@ -178,7 +181,7 @@ class KeyFolder implements KeyVault {
         if (codeOf(error) !== 'EEXIST') throw error
         isOurs = false
       }
-      rmSync(draft)
+      unlinkSync(draft)
       await this.syncFolder()
     })
     if (isOurs) return created

@@ -21,6 +21,29 @@ const recordOf = (row: Row): KeyringRecord => ({
 })
 
 /**
+ * An expression for the record of a conversation, as one text: a column for each field would take longer.
+ * @param conversation the number of the parameter with its id
+ */
+export const keyringAsText = (conversation: number): string =>
+  `(select version || '|' || generation || '|' || to_destroy || '|' || keys || '|' || wrapped from keyrings where conversation_id = $${String(conversation)})`
+
+// `wrapped` is what a vault returned, so it may have any character.
+const AS_TEXT = /^(\d+)\|(\d+)\|([\d,]*)\|([^|]*)\|(.*)$/su
+
+/** The record from the result of `keyringAsText`. */
+export function keyringFrom(conversationId: string, text: string): KeyringRecord {
+  const [, version, generation, toDestroy = '', keys = '', wrapped = ''] = AS_TEXT.exec(text) ?? []
+  return recordOf({
+    conversation_id: conversationId,
+    version: Number(version),
+    generation: Number(generation),
+    wrapped,
+    keys,
+    to_destroy: toDestroy,
+  })
+}
+
+/**
  * The statement that inserts the first record of a conversation. It returns a row if there was none.
  * @param first the number of its first parameter
  */
@@ -172,8 +195,10 @@ export function createPostgresKeyringStore(db: Database, sharing: KeySharing): K
       return rows.map((row) => row.conversation_id)
     },
     async get(conversationId) {
-      const [row] = await db.query<Row>('select * from keyrings where conversation_id = $1', [conversationId])
-      return row === undefined ? undefined : recordOf(row)
+      const [row] = await db.query<{ keyring: string | null }>(`select ${keyringAsText(1)} as keyring`, [
+        conversationId,
+      ])
+      return typeof row?.keyring === 'string' ? keyringFrom(conversationId, row.keyring) : undefined
     },
     async *conversations() {
       for await (const rows of pages<Pick<Row, 'conversation_id'>>(

@@ -10,11 +10,13 @@ import {
   type EventHash,
   type EventPosition,
   type EventStore,
+  type KeyringReader,
   type ReadAllOptions,
   type ReadOptions,
   type StoredEvent,
 } from '../../ports/event-store.js'
 import type { Database } from '../../ports/sql.js'
+import { keyringAsText, keyringFrom } from './keyring-store.js'
 import { WAIT_FOR_DISK } from './schema.js'
 
 type MiscountedStream =
@@ -170,7 +172,7 @@ export class LogReader {
   /** Yields the events of one stream. */
   async *stream(
     stream: string,
-    { from, direction = 'forwards', limit = Infinity }: ReadOptions,
+    { from, direction = 'forwards', limit = Infinity, keyring }: ReadOptions,
   ): AsyncGenerator<StoredEvent> {
     const size = pageSize()
     const forwards = direction === 'forwards'
@@ -180,7 +182,8 @@ export class LogReader {
       this.rows<EventRow>(forwards ? READ_FORWARDS : READ_BACKWARDS, [stream, next, events])
     let count = Math.min(size.events, remaining)
     if (count <= 0) return
-    let page = readPage(count)
+    // Only a backwards read begins with a checkpoint event, whose texts need keys.
+    let page = keyring === undefined || forwards ? readPage(count) : this.lastPage(stream, next, count, keyring)
     while (count > 0) {
       const rows = await page
       const last = rows.at(-1)
@@ -200,6 +203,19 @@ export class LogReader {
       if (!hasMore) return
       if (!prefetch && count > 0) page = readPage(count)
     }
+  }
+
+  /** The first page of a backwards read, and the keys of the conversation. */
+  private async lastPage(
+    stream: string,
+    from: number,
+    events: number,
+    { conversationId, take }: KeyringReader,
+  ): Promise<EventRow[]> {
+    const rows = await this.rows<EventRow>(READ_BACKWARDS_WITH_KEYRING, [stream, from, events, conversationId])
+    const text = rows[0]?.keyring
+    if (typeof text === 'string') take(keyringFrom(conversationId, text))
+    return rows
   }
 
   /** Yields all events of the streams with a prefix, stream by stream. */
@@ -276,6 +292,8 @@ interface EventRow {
   readonly metadata: string
   /** Bytes of the page up to and including this row. */
   readonly bytes?: string
+  /** In the first row of a page that was read with keys. */
+  readonly keyring?: string | null
 }
 
 interface PlaceRow {
@@ -354,8 +372,8 @@ const UNCOUNTED_STREAMS = `${STREAM_NAMES}
 const EVENT_AT = `select ${COLUMNS} from events where position = $1`
 
 /** A page of events that ends at `PAGE_BYTES`. Postgres stores the length of a text, so no text is read to measure it. */
-const paged = (condition: string, order: string, limit = ''): string => `
-  select ${COLUMNS}, bytes from (
+const paged = (condition: string, order: string, limit = '', more = ''): string => `
+  select ${COLUMNS}, bytes${more} from (
     select page.*, sum(weight) over (order by ${order} rows unbounded preceding) as bytes
     from (select ${COLUMNS}, octet_length(data) + octet_length(metadata) as weight from events where ${condition} order by ${order}${limit}) page
   ) weighed where bytes - weight < ${String(PAGE_BYTES)} order by ${order}`
@@ -383,7 +401,12 @@ const readHashesWith = (prefixes: number): string =>
 const READ_FORWARDS = paged('stream = $1 and revision >= $2', 'revision', ' limit $3')
 // The client stops after the last stream with the prefix: a filter would make the server read all events after it.
 const READ_STREAMS = paged('(stream, revision) > ($1, $2)', 'stream, revision', ' limit $3')
-const READ_BACKWARDS = paged('stream = $1 and revision <= $2', 'revision desc', ' limit $3')
+const BACKWARDS = ['stream = $1 and revision <= $2', 'revision desc', ' limit $3'] as const
+const READ_BACKWARDS = paged(...BACKWARDS)
+const READ_BACKWARDS_WITH_KEYRING = paged(
+  ...BACKWARDS,
+  `, case when bytes = weight then ${keyringAsText(4)} end as keyring`,
+)
 // A binary search in one statement, with one index lookup in each step; separate statements would each need a round trip.
 // The time is cut out of the text, because parsing it as json unescapes every field, and an escaped NUL in one is an
 // error. An event without a time ends the search without a row.

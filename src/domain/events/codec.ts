@@ -6,6 +6,7 @@ import { toWire } from '../values/revision.js'
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
 import { type Event, type Metadata, type RecordedEvent, eventTypes, isEventType, metadataSchema } from './index.js'
+import { isRecord } from '../../lib/is-record.js'
 import { sha256 } from '../values/hash.js'
 import { hasSealedTexts, openData, sealedTextsOf, type OpenTexts } from './sealed.js'
 import type { EventToAppend, StoredEvent } from './stored-event.js'
@@ -244,7 +245,7 @@ export const isSealed = (stored: Pick<StoredEvent, 'data'>, body?: string): bool
 /** The data with its sealed texts opened. */
 function opened(
   stored: StoredEvent,
-  parsed: Record<string, unknown>,
+  parsed: Readonly<Record<string, unknown>>,
   open: OpenTexts | undefined,
 ): E.Either<Unreadable, Record<string, unknown>> {
   const sealed = sealedTextsOf(parsed)
@@ -278,10 +279,11 @@ export function decodeWith(
   const recordedVersion = metadata.schemaVersion
   try {
     const parsed: unknown = JSON.parse(body ?? stored.data)
-    if (typeof parsed !== 'object' || parsed === null) return no('its data is no JSON object')
-    const plainData = isSealed(stored, body) ? opened(stored, { ...parsed }, open) : E.right({ ...parsed })
+    if (!isRecord(parsed)) return no('its data is no JSON object')
+    const hasSealed = isSealed(stored, body)
+    const plainData = hasSealed ? opened(stored, parsed, open) : E.right(parsed)
     if (E.isLeft(plainData)) return plainData
-    if (!isSealed(stored, body) && 'erased' in parsed) return no('says that it is erased, but has no sealed text')
+    if (!hasSealed && 'erased' in parsed) return no('says that it is erased, but has no sealed text')
     const lifted = upcast(upcasters, plainData.right, recordedVersion, version)
     if (lifted === undefined)
       return no(

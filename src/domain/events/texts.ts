@@ -173,9 +173,9 @@ function sealedIn(fields: TextGroup['fields']): Placeholder {
 
 function withPlaceholders(object: Json, fields: TextGroup['fields']): Record<string, unknown> {
   const result: Record<string, unknown> = { ...object }
-  for (const [name, placeholder] of Object.entries(fields)) {
+  for (const name of Object.keys(fields)) {
     if (!(name in object)) continue
-    const value = placeholder(object[name])
+    const value = fields[name]?.(object[name])
     if (value === undefined) delete result[name]
     else result[name] = value
   }
@@ -210,8 +210,8 @@ const MOST_NESTED = 8
 
 /** All objects that a path leads to. */
 function objectsAt(data: unknown, path: readonly string[], at: ObjectPath = []): { object: Json; at: ObjectPath }[] {
-  const [step, ...rest] = path
-  if (step === undefined) return isRecord(data) ? [{ object: data, at }] : []
+  if (path.length === 0) return isRecord(data) ? [{ object: data, at }] : []
+  const [step = '', ...rest] = path
   if (at.length > MOST_NESTED) return []
   if (step === '*')
     return Array.isArray(data)
@@ -222,8 +222,8 @@ function objectsAt(data: unknown, path: readonly string[], at: ObjectPath = []):
 
 /** A copy of a value in which the object at a path is replaced. */
 function replaceAt(data: unknown, at: ObjectPath, change: (object: Json) => Json): unknown {
-  const [step, ...rest] = at
-  if (step === undefined) return isRecord(data) ? change(data) : data
+  if (at.length === 0) return isRecord(data) ? change(data) : data
+  const [step = '', ...rest] = at
   if (Array.isArray(data))
     return data.map((element: unknown, index) => (index === step ? replaceAt(element, rest, change) : element))
   return isRecord(data) && step in data ? { ...data, [step]: replaceAt(data[String(step)], rest, change) } : data
@@ -239,24 +239,31 @@ export function separateTexts(
   let separated: unknown = data
   for (const { at: path, unit, fields, unmarked } of groups) {
     for (const { object, at } of objectsAt(data, path)) {
-      const names = Object.keys(fields).filter((name) => object[name] !== undefined && object[name] !== null)
-      if (names.length === 0) continue
-      texts.push({
-        at,
-        unit: unit(object, place),
-        ...(unmarked === undefined ? {} : { unmarked }),
-        values: Object.fromEntries(names.map((name) => [name, object[name]])),
-      })
+      const values = valuesOf(object, fields)
+      if (values === undefined) continue
+      texts.push({ at, unit: unit(object, place), ...(unmarked === undefined ? {} : { unmarked }), values })
       separated = replaceAt(separated, at, (current) => withPlaceholders(current, fields))
     }
   }
-  return { data: isRecord(separated) ? { ...separated } : data, texts }
+  return { data: isRecord(separated) ? separated : data, texts }
 }
 
-/** Puts texts back into the data. */
-export const putTexts = (data: unknown, at: ObjectPath, values: Readonly<Record<string, unknown>>): unknown =>
-  replaceAt(data, at, (object) => ({ ...object, ...values }))
+/** The values of these fields; undefined if the object has none. */
+function valuesOf(object: Json, fields: TextGroup['fields']): Json | undefined {
+  let values: Record<string, unknown> | undefined
+  for (const name of Object.keys(fields)) {
+    const value = object[name]
+    if (value !== undefined && value !== null) (values ??= {})[name] = value
+  }
+  return values
+}
 
-/** Marks an object with erased texts. */
-export const markErased = (data: unknown, at: ObjectPath): unknown =>
-  replaceAt(data, at, (object) => ({ ...object, erased: true }))
+/** The object at a path; undefined if there is none. */
+export function objectAt(data: Record<string, unknown>, at: ObjectPath): Record<string, unknown> | undefined {
+  let found: unknown = data
+  for (const step of at) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step)) return undefined
+    found = Reflect.get(found, step)
+  }
+  return isRecord(found) ? found : undefined
+}
