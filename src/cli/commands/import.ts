@@ -24,6 +24,8 @@ export const importFiles: CliCommand = {
     project: {
       ...text('With a service in --store: only conversations that began in this directory are sent; repeatable'),
       array: true,
+      // A file may follow it.
+      nargs: 1,
     },
     'allow-http': toggle('Send to a service on another machine without encryption'),
     'dry-run': toggle('Read and count without recording'),

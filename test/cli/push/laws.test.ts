@@ -231,6 +231,23 @@ it('sends a transcript that is larger than a request, and again from its start i
   await laptop.folder?.close()
 })
 
+it('stops if the key is not accepted any more, and keeps the queue', async () => {
+  const home = join(base, 'revoked')
+  await mkdir(home)
+  const laptop = new Laptop(home, new Network('cl_0123456789abcdef_revoked'))
+  await laptop.start()
+  const file = join(home, 'session.jsonl')
+  const lines = claudeCodeLines(2, [], 'revoked').map((line) => line.replaceAll('/srv/harbour', home))
+  await writeFile(file, `${lines.join('\n')}\n`)
+  await laptop.read(file)
+  await expect(laptop.sender?.follow(new AbortController().signal)).rejects.toThrow(
+    /not known here, or it was revoked/u,
+  )
+  await laptop.restart()
+  expect(laptop.queue?.messages).toBe(8)
+  await laptop.folder?.close()
+})
+
 it('tells two processes of one queue apart', async () => {
   const folder = await PushFolder.open(join(base, 'alone'))
   await expect(PushFolder.open(join(base, 'alone'))).rejects.toThrow(/another process on this machine pushes/u)

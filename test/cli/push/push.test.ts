@@ -74,7 +74,7 @@ it('sends a session with its compaction, as the person of the key', async () => 
   const project = join(folder, 'api')
   await mkdir(project)
   await session('walk', project)
-  const result = await push(await keyOf('alice'), 'sessions', '--project', project)
+  const result = await push(await keyOf('alice'), '--project', project, 'sessions')
   expect(result.stdout).toContain('24 messages, 1 compaction')
   expect(result.status).toBe(0)
   const { types, actors } = await eventsOf('walk')
