@@ -105,7 +105,7 @@ const item = z
   ])
   .meta({ id: 'TranscriptItem' })
 
-/** What was recorded of a conversation. */
+/** Counts of recorded items of a conversation. */
 const recorded = record({
   conversationId: z.string(),
   sourceId: z.string(),

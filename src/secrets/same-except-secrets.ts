@@ -1,6 +1,6 @@
 /**
  * Compares values that were redacted by different rules: on another machine, by another policy, or by an earlier
- * version, which recorded as text what is redacted today.
+ * version with fewer rules.
  */
 import { isRecord } from '../lib/is-record.js'
 

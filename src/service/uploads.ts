@@ -1,5 +1,5 @@
 /**
- * Transcripts that other machines send in several requests. What was recorded of an upload is kept in memory for its
+ * Transcripts that other machines send in several requests. The recorder of an upload stays in memory for its
  * next request. If it is lost, the client sends the upload from its start, and recorded items are recognized.
  */
 import { LRUCache } from 'lru-cache'

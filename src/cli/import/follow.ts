@@ -13,6 +13,7 @@ import { titlesOf } from '../../library/titles.js'
 
 import { sentenceOf, isStoreError } from '../../ports/store-error.js'
 import { line, note, noteColours } from '../output.js'
+import { pause } from '../pause.js'
 import { toWire } from '../../domain/values/revision.js'
 import { conversationLine } from './imported-transcript.js'
 import { planImport, ignoreRemoved, type PlannedFile } from './import-plan.js'
@@ -105,26 +106,11 @@ class Changes {
 
   /** Pauses for `restMs`, then resolves at the next change, after `withinMs`, or when the signal is aborted. */
   async next(restMs: number, withinMs: number, signal: AbortSignal): Promise<void> {
-    await this.pause(restMs, signal)
-    if (!this.hasChanged) await this.pause(withinMs, signal, (wake) => (this.wake = wake))
+    await pause(restMs, signal)
+    if (!this.hasChanged) await pause(withinMs, signal, (wake) => (this.wake = wake))
     this.wake = () => undefined
-    if (this.hasChanged) await this.pause(GATHER_MS, signal)
+    if (this.hasChanged) await pause(GATHER_MS, signal)
     this.hasChanged = false
-  }
-
-  /** Resolves after `ms`, when the signal is aborted, or when the function passed to `wakes` is called. */
-  private async pause(ms: number, signal: AbortSignal, wakes?: (wake: () => void) => void): Promise<void> {
-    if (signal.aborted) return
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', done)
-        resolve()
-      }
-      const timer = setTimeout(done, ms)
-      signal.addEventListener('abort', done, { once: true })
-      wakes?.(done)
-    })
   }
 
   close(): void {

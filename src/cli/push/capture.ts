@@ -1,6 +1,6 @@
 /**
- * Reads transcripts into the queue: redacted, and only what may leave this machine. What was read of a transcript is
- * noted after it is on the disk, so a process that ends at any moment loses nothing.
+ * Reads transcripts into the queue: redacted, and only conversations that may leave this machine. The state of a
+ * transcript is noted after its items are on the disk, so a process that ends at any moment loses nothing.
  */
 import { LedgerError } from '../../lib/ledger-error.js'
 import { createHash } from 'node:crypto'
@@ -29,7 +29,7 @@ export interface CaptureOptions {
   readonly projects: readonly string[]
   /** Undefined if redaction is off. */
   readonly redactor: ItemRedactor | undefined
-  /** Whether transcripts that grow by lines are read on from where the last reading ended. */
+  /** Whether transcripts that grow by lines are continued after the last line that was read. */
   readonly resumes: boolean
 }
 
@@ -39,7 +39,7 @@ interface Place {
   readonly lines: GrowingLines
   readonly reader: TranscriptReader
   readonly filter: ProjectFilter
-  /** Undefined while nothing of it may be sent. */
+  /** Undefined while it has no item that may be sent. */
   upload: QueuedUpload | undefined
   /** When it was last read, by `performance.now()`. */
   readAt: number
@@ -68,7 +68,7 @@ export class Capture {
     this.contentId = markedContentId((text) => redactor?.text(text).value ?? text)
   }
 
-  /** Reads what is new in a transcript into the queue. */
+  /** Reads the new items of a transcript into the queue. */
   async read(file: string, program: string): Promise<Captured> {
     const place = this.places.get(file)
     const state = await this.stateOf(file, program)
@@ -87,7 +87,7 @@ export class Capture {
     for (const [file, { readAt }] of this.places) if (readAt < before) await this.close(file)
   }
 
-  /** Ends the memory of all transcripts: what was sent of them leaves the queue. */
+  /** Ends the memory of all transcripts. Their uploads leave the queue when they are sent. */
   async closeAll(): Promise<void> {
     for (const file of this.places.keys()) await this.close(file)
   }

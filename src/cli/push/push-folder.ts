@@ -1,4 +1,4 @@
-/** The directory with the queue of a push, and what was read of each transcript. One process at a time uses it. */
+/** The directory with the queue of a push and the state of each transcript. One process at a time uses it. */
 import { LedgerError } from '../../lib/ledger-error.js'
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'

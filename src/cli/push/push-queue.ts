@@ -1,5 +1,6 @@
 /** The uploads that are not completely sent, oldest first. */
 import type { ImportedConversation } from '../../library/ledger.js'
+import { pause } from '../pause.js'
 import type { PushFolder } from './push-folder.js'
 import { UploadFile, type UploadHead } from './upload-file.js'
 
@@ -19,12 +20,12 @@ export interface QueuedUpload {
   /** Failures of this upload alone, and when it is tried again, by `performance.now()`. */
   failures: number
   notBefore: number
-  /** What the service recorded, by conversation. */
+  /** Counts of recorded items, by conversation. */
   readonly recorded: Map<string, ImportedConversation>
 }
 
-/** Bytes of a request, unless the service loses what it has of an upload. */
-const REQUEST_BYTES = 1024 ** 2
+/** Bytes of a request, unless the service loses the beginning of an upload. */
+export const REQUEST_BYTES = 1024 ** 2
 
 const queued = (file: UploadFile, isOpen: boolean): QueuedUpload => ({
   file,
@@ -43,6 +44,8 @@ const isSent = ({ file, next }: QueuedUpload): boolean => next >= file.lines
 export class PushQueue {
   private uploads: QueuedUpload[] = []
   private lastNumber = 0
+  /** True if something was added since the last wait. */
+  private hasChanged = false
   private wake: () => void = () => undefined
 
   private constructor(private readonly folder: PushFolder) {}
@@ -74,13 +77,18 @@ export class PushQueue {
     for (const earlier of this.uploads)
       if (earlier.file.head.source === head.source && (await file.continues(earlier.file))) await this.remove(earlier)
     this.uploads.push(upload)
-    this.wake()
+    this.changed()
     return upload
   }
 
   async append(upload: QueuedUpload, items: AsyncIterable<object>): Promise<void> {
     await upload.file.append(items)
     upload.refused = undefined
+    this.changed()
+  }
+
+  private changed(): void {
+    this.hasChanged = true
     this.wake()
   }
 
@@ -100,19 +108,10 @@ export class PushQueue {
     return this.uploads.some((each) => !isSent(each) && each.refused === undefined)
   }
 
-  /** Resolves when something is added, or after the time. */
+  /** Resolves when something is added, after the time, or when the signal is aborted. */
   async change(ms: number, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', done)
-        resolve()
-      }
-      const timer = setTimeout(done, ms)
-      signal.addEventListener('abort', done, { once: true })
-      this.wake = done
-    })
+    if (!this.hasChanged) await pause(ms, signal, (wake) => (this.wake = wake))
+    this.hasChanged = false
   }
 
   /** Notes how much of an upload the service has. */
@@ -122,7 +121,7 @@ export class PushQueue {
     if (isSent(upload) && !upload.isOpen) await this.remove(upload)
   }
 
-  /** The transcript of an upload does not grow any more, or is read anew. */
+  /** The transcript of an upload does not grow any more, or is read from its start again. */
   async close(upload: QueuedUpload): Promise<void> {
     upload.isOpen = false
     if (isSent(upload)) await this.remove(upload)

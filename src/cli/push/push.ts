@@ -49,7 +49,7 @@ function checkReach(config: Config, flags: Flags, allowsHttp: boolean): void {
     )
 }
 
-/** The redactor of what leaves this machine; undefined if the policy turns redaction off. */
+/** The redactor of everything that leaves this machine; undefined if the policy turns redaction off. */
 export function pushRedactor({ policy }: Pick<Config, 'policy'>): ItemRedactor | undefined {
   return valueOf(redactorWithoutLedger(policy), problem)
 }
@@ -75,7 +75,7 @@ export class Push {
     private readonly options: PushOptions,
   ) {}
 
-  /** Opens the queue. Throws if the settings would send what the user did not name, or send it readable by others. */
+  /** Opens the queue. Throws if the user named no project, or if others could read the texts or the key on the way. */
   static async open(config: Config, flags: Flags, options: PushOptions): Promise<Push> {
     const { scope } = options
     checkReach(config, flags, options.allowsHttp)
@@ -137,7 +137,7 @@ export class Push {
     this.hasWaited = false
   }
 
-  /** Prints what the service recorded. Without `--follow`, the import prints it. */
+  /** Prints the recorded conversations. Without `--follow`, the import prints it. */
   private async sent({ recorded }: QueuedUpload): Promise<void> {
     if (!this.options.follows) return
     const conversations = [...recorded.values()]

@@ -1,13 +1,14 @@
 /**
  * Sends the queue to the service, request by request. If the service cannot be reached or is busy, it waits and tries
- * again; what the service has recorded is recognized there, so a request whose answer was lost is simply repeated.
+ * again. The service recognizes recorded items, so a request without an answer is simply repeated.
  */
 import { isLedgerError, LedgerError } from '../../lib/ledger-error.js'
 import { backoffMs } from '../../lib/backoff.js'
 import type { TranscriptItem } from '../../importers/transcript.js'
 import type { ImportedConversation } from '../../library/ledger.js'
 import { sentenceOf } from '../../ports/store-error.js'
-import type { PushQueue, QueuedUpload } from './push-queue.js'
+import { pause } from '../pause.js'
+import { REQUEST_BYTES, type PushQueue, type QueuedUpload } from './push-queue.js'
 import { UploadFile } from './upload-file.js'
 
 /** One request. */
@@ -41,9 +42,11 @@ export interface SenderOptions {
 
 const BACKOFF = { firstMs: 500, mostMs: 60_000 }
 const REQUEST_ITEMS = 500
+/** The limit of the service. */
+const MOST_REQUEST_ITEMS = 10_000
 /** Requests are not larger than the default limit of a service, which is 16 MiB. */
 const MOST_REQUEST_BYTES = 15 * 1024 ** 2
-/** After so many requests without progress the service counts as unreachable for a time. */
+/** After this number of requests without progress, the service counts as unreachable for a time. */
 const MOST_RESTARTS = 8
 const IDLE_MS = 60_000
 
@@ -65,17 +68,17 @@ export class Sender {
 
   constructor(private readonly options: SenderOptions) {}
 
-  /** Sends what is queued, and what is added, until the signal aborts. Throws if the service refuses the key. */
+  /** Sends the queue, and everything that is added to it, until the signal aborts. Throws if the service refuses the key. */
   async follow(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const pauseMs = await this.step(signal)
       if (pauseMs === undefined) await this.options.queue.change(IDLE_MS, signal)
-      else if (pauseMs > 0) await this.pause(pauseMs, signal)
+      else if (pauseMs > 0) await pause(pauseMs, signal)
     }
   }
 
   /**
-   * Sends what is queued. Throws if the service refuses the key.
+   * Sends the queue. Throws if the service refuses the key.
    * @returns whether everything was sent or refused; false if the service did not take anything for this time
    */
   async drain(patienceMs: number, signal: AbortSignal): Promise<boolean> {
@@ -85,8 +88,8 @@ export class Sender {
       const pauseMs = await this.step(signal)
       if (pauseMs === undefined && !this.options.queue.waits) return true
       if (performance.now() + (pauseMs ?? 0) - this.answeredAt > patienceMs) return false
-      if (pauseMs === undefined) await this.pause(100, signal)
-      else if (pauseMs > 0) await this.pause(pauseMs, signal)
+      if (pauseMs === undefined) await pause(100, signal)
+      else if (pauseMs > 0) await pause(pauseMs, signal)
     }
   }
 
@@ -142,16 +145,10 @@ export class Sender {
     return Math.max(requested, backoffMs(failures, { firstMs, mostMs }) * (0.5 + Math.random() / 2))
   }
 
-  private async pause(ms: number, signal: AbortSignal): Promise<void> {
-    const until = performance.now() + ms
-    // New items wake the queue, and do not shorten the pause.
-    while (performance.now() < until && !signal.aborted)
-      await this.options.queue.change(Math.max(1, until - performance.now()), signal)
-  }
-
   private async sendPart(upload: QueuedUpload, signal: AbortSignal): Promise<void> {
     const { file, next } = upload
-    const lines = await file.read(next, { lines: REQUEST_ITEMS, bytes: upload.requestBytes })
+    const items = upload.requestBytes > REQUEST_BYTES ? MOST_REQUEST_ITEMS : REQUEST_ITEMS
+    const lines = await file.read(next, { lines: items, bytes: upload.requestBytes })
     const answer = await this.options.post(
       {
         upload: file.id,

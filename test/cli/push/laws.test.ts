@@ -35,18 +35,18 @@ type Fault = (typeof FAULTS)[number]
 const problemOf = (kind: string, status: number): LedgerError => errorOfProblem({ kind, detail: 'scripted', status })
 const unreachable = (): LedgerError => new LedgerError('ServiceUnreachable', 'scripted: the connection was cut')
 
-/** A service whose network is scripted. */
+/** A service with a scripted network. */
 class Network {
   service: Service = team.service
   faults: Fault[] = []
   readonly sent: string[] = []
   constructor(private readonly key: string) {}
 
-  private restart(): void {
+  restart(): void {
     this.service = createService({ ledger: team.ledger, stores: team.stores, pepper: PEPPER })
   }
 
-  readonly post = async (request: PushRequest): Promise<PushAnswer> => {
+  post = async (request: PushRequest): Promise<PushAnswer> => {
     const fault = this.faults.shift() ?? 'ok'
     if (fault === 'cut before') throw unreachable()
     if (fault === '429') throw problemOf('TooManyRequests', 429)
@@ -189,7 +189,7 @@ it('records each message that was read once, in its order, and every compaction'
   )
 })
 
-it('keeps what the service does not take, and sends the rest', async () => {
+it('keeps a transcript that the service refuses, and sends the others', async () => {
   const home = join(base, 'refusals')
   await mkdir(home)
   await team.ledger.append('claude-code/taken', { role: 'user', content: 'of another team' }, { scope: 'other' })
@@ -219,15 +219,38 @@ it('sends a transcript that is larger than a request, and again from its start i
   const laptop = new Laptop(home, network)
   await laptop.start()
   const file = join(home, 'large.jsonl')
-  const lines = claudeCodeLines(150, [100], 'large').map((line) => line.replaceAll('/srv/harbour', home))
+  const lines = claudeCodeLines(130, [100], 'large').map((line) => line.replaceAll('/srv/harbour', home))
   await writeFile(file, `${lines.join('\n')}\n`)
   await laptop.read(file)
   await rename(file, join(home, 'gone'))
-  network.faults = ['ok', 'lost uploads', 'ok', 'cut after', '503']
+  network.faults = ['ok', 'lost uploads', 'cut after', '503']
   expect(await laptop.drain()).toBe(true)
   expect(await recordedIds('claude-code/large')).toEqual(idsIn(lines))
-  expect(network.sent.length).toBeGreaterThan(4)
+  expect(network.sent).toHaveLength(4)
   expect((await team.ledger.admin.verify('claude-code/large')).ok).toBe(true)
+  await laptop.folder?.close()
+})
+
+it('sends to several processes of a service that answer in turn', async () => {
+  const home = join(base, 'balanced')
+  await mkdir(home)
+  const key = await team.key(['append'])
+  const networks = [new Network(key), new Network(key)]
+  networks[1]?.restart()
+  let turn = 0
+  const balanced = new Network(key)
+  balanced.post = async (request) => {
+    turn += 1
+    return (await networks[turn % 2]?.post(request)) ?? { next: 0, conversations: [] }
+  }
+  const laptop = new Laptop(home, balanced)
+  await laptop.start()
+  const file = join(home, 'balanced.jsonl')
+  const lines = claudeCodeLines(160, [], 'balanced').map((line) => line.replaceAll('/srv/harbour', home))
+  await writeFile(file, `${lines.join('\n')}\n`)
+  await laptop.read(file)
+  expect(await laptop.drain()).toBe(true)
+  expect(await recordedIds('claude-code/balanced')).toEqual(idsIn(lines))
   await laptop.folder?.close()
 })
 

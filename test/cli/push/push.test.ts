@@ -165,7 +165,7 @@ it('lists the conversations of a person and of a project, on the command line an
   expect((await page.get('/?person=dan&project=web')).text).toContain('claude-code%2Fdan-web')
 })
 
-it('keeps what it cannot send, and the next import sends it although the file is gone', async () => {
+it('keeps its queue while the service is down, and the next import sends it although the file is gone', async () => {
   const file = await session('offline', folder)
   const key = await keyOf('alice')
   const { url } = server
