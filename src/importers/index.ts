@@ -17,6 +17,7 @@ import { cursor } from './cursor.js'
 import { gemini } from './gemini.js'
 import { goose } from './goose.js'
 import { kimi } from './kimi.js'
+import { litellm } from './litellm.js'
 import { miniSweAgent } from './mini-swe-agent.js'
 import { openaiMessages } from './openai-messages.js'
 import { opencode } from './opencode.js'
@@ -25,7 +26,10 @@ import { pi } from './pi.js'
 import { headOf, recordsOf, type RecordOrDamage } from './records-of.js'
 import { qwen } from './qwen.js'
 import { roo } from './roo.js'
+import { specstory } from './specstory.js'
 import { sweAgent } from './swe-agent.js'
+import { vscodeCopilot } from './vscode-copilot.js'
+import { zed } from './zed.js'
 import type { Importer, Layout, TranscriptItem, TranscriptReader } from './transcript.js'
 
 /** All importers. The first one that recognizes a file reads it. */
@@ -39,12 +43,14 @@ export const importers: readonly Importer[] = [
   gemini,
   qwen,
   copilotCli,
+  vscodeCopilot,
   goose,
   kimi,
   cursor,
   claudeAi,
   amp,
   continueDev,
+  zed,
   crush,
   openhands,
   roo,
@@ -53,6 +59,8 @@ export const importers: readonly Importer[] = [
   aider,
   sweAgent,
   miniSweAgent,
+  specstory,
+  litellm,
   openaiMessages,
 ]
 

@@ -9,8 +9,12 @@ import { crush } from './crush.js'
 import { cursor } from './cursor.js'
 import { goose } from './goose.js'
 import { kimi } from './kimi.js'
+import { litellm } from './litellm.js'
 import { openaiMessages } from './openai-messages.js'
 import { qwen } from './qwen.js'
+import { specstory } from './specstory.js'
+import { vscodeCopilot } from './vscode-copilot.js'
+import { zed } from './zed.js'
 import type { WrittenTranscript } from './written.js'
 
 export const writtenTranscripts: readonly WrittenTranscript[] = [
@@ -26,4 +30,8 @@ export const writtenTranscripts: readonly WrittenTranscript[] = [
   amp,
   continueDev,
   crush,
+  ...vscodeCopilot,
+  zed,
+  specstory,
+  litellm,
 ]

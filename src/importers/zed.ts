@@ -1,0 +1,190 @@
+/**
+ * Zed: the database `threads/threads.db`, with each thread as JSON, in newer versions compressed with zstd. Written for
+ * `crates/agent/src/db.rs` and `thread.rs` with the version 0.3.0 of a thread, and for the older form with segments. Zed
+ * records no compactions, and no times except those of the thread.
+ */
+import * as zlib from 'node:zlib'
+import { isRecord } from '../lib/is-record.js'
+import { join } from 'node:path'
+import type { ContentPart, ToolCall } from '../domain/values/message.js'
+import { contentOf, inside, jsonText, textIn, timeIn, type Fields } from './bodies.js'
+import { textPart, toContentPart } from './content-part.js'
+import { answerBody, functionCall, messageItems, type NewMessage } from './message-items.js'
+import { databaseFiles, databaseRecords, jsonColumn, SQLITE, type Database, type DatabaseRecord } from './sqlite.js'
+import type { Head, Importer, Layout, SourceLocation, TranscriptItem, TranscriptRecord } from './transcript.js'
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+/** A part of a message: `{"Text": …}`, `{"Mention": …}` and so on. */
+function contentPart(part: unknown): ContentPart {
+  if (typeof part === 'string') return textPart(part)
+  const text = textIn(inside(part, 'Text'))
+  if (text !== undefined) return textPart(text)
+  const mention = inside(part, 'Mention')
+  if (isRecord(mention)) return textPart([jsonText(mention['uri'] ?? ''), textIn(mention['content']) ?? ''].join('\n'))
+  const [entry] = isRecord(part) ? Object.entries(part) : []
+  return toContentPart(entry === undefined ? part : { type: entry[0].toLowerCase(), value: entry[1] })
+}
+
+function resultContent(result: Fields): ReturnType<typeof contentOf> {
+  const { content } = result
+  return contentOf((Array.isArray(content) ? content : content === undefined ? [] : [content]).map(contentPart))
+}
+
+const resultOf = (toolCallId: string, result: Fields): NewMessage => ({
+  body: { role: 'tool', content: resultContent(result), toolCallId },
+  ...(result['is_error'] === true ? { isError: true } : {}),
+})
+
+function agentMessages(agent: Fields): readonly NewMessage[] {
+  const thoughts: unknown[] = []
+  const texts: string[] = []
+  const calls: ToolCall[] = []
+  for (const part of listOf(agent['content'])) {
+    const call = inside(part, 'ToolUse')
+    const thinking = inside(part, 'Thinking')
+    const text = textIn(inside(part, 'Text'))
+    const id = textIn(inside(call, 'id'))
+    if (id !== undefined) calls.push(functionCall(id, inside(call, 'name'), inside(call, 'input') ?? {}))
+    else if (isRecord(thinking))
+      thoughts.push({ type: 'thinking', thinking: thinking['text'], signature: thinking['signature'] })
+    else if (text !== undefined) texts.push(text)
+    else thoughts.push(contentPart(part))
+  }
+  const body = answerBody(thoughts, texts.join('\n'), calls)
+  const results = Object.entries(isRecord(agent['tool_results']) ? agent['tool_results'] : {})
+  return [
+    ...(body === undefined ? [] : [{ body }]),
+    ...results.flatMap(([id, result]) => (isRecord(result) ? [resultOf(id, result)] : [])),
+  ]
+}
+
+/** A message of the older form: segments of text, uses of tools and their results. */
+function segmentMessages(message: Fields): readonly NewMessage[] {
+  const segments = listOf(message['segments'])
+  const texts = segments.flatMap((each) =>
+    inside(each, 'type') === 'text' ? (textIn(inside(each, 'text')) ?? []) : [],
+  )
+  const context = textIn(message['context'])
+  if (message['role'] !== 'assistant') {
+    const parts = [...(context === undefined ? [] : [context]), ...texts].map(textPart)
+    return parts.length === 0
+      ? []
+      : [{ body: { role: message['role'] === 'system' ? 'system' : 'user', content: contentOf(parts) } }]
+  }
+  const calls = listOf(message['tool_uses']).flatMap((call) => {
+    const id = textIn(inside(call, 'id'))
+    return id === undefined ? [] : [functionCall(id, inside(call, 'name'), inside(call, 'input') ?? {})]
+  })
+  const body = answerBody(
+    segments.filter((each) => inside(each, 'type') === 'thinking'),
+    texts.join('\n'),
+    calls,
+  )
+  const results = listOf(message['tool_results']).flatMap((result) => {
+    const id = textIn(inside(result, 'tool_use_id'))
+    return isRecord(result) && id !== undefined ? [resultOf(id, result)] : []
+  })
+  return [...(body === undefined ? [] : [{ body }]), ...results]
+}
+
+function messagesOf(message: unknown): readonly NewMessage[] {
+  const user = inside(message, 'User')
+  const agent = inside(message, 'Agent')
+  if (message === 'Resume') return [{ body: { role: 'user', content: 'Continue where you left off' }, byProgram: true }]
+  if (isRecord(agent)) return agentMessages(agent)
+  if (isRecord(user)) {
+    const parts = listOf(user['content']).map(contentPart)
+    return parts.length === 0 ? [] : [{ body: { role: 'user', content: contentOf(parts) } }]
+  }
+  return isRecord(message) && 'segments' in message ? segmentMessages(message) : []
+}
+
+function* threadItems(row: Fields, thread: Fields, where: SourceLocation): Generator<TranscriptItem> {
+  const parent = textIn(row['parent_id'])
+  const model = textIn(inside(thread, 'model', 'model'))
+  yield {
+    kind: 'conversation',
+    sourceId: String(row['id']),
+    ...(parent === undefined ? {} : { parent: { sourceId: parent, how: 'sub-agent' } }),
+    programVersion: textIn(thread['version']),
+    title: textIn(row['summary']) ?? textIn(thread['title']),
+    cwd: textIn(row['folder_paths'])?.split('\n')[0],
+    startedAt: timeIn(row['created_at']),
+    where,
+  }
+  // An edited prompt has another id, and so have the answers after it.
+  let prompt = 'start'
+  let count = 0
+  for (const [at, message] of listOf(thread['messages']).entries()) {
+    const location = { ...where, path: `${where.path ?? ''}, message ${String(at + 1)}` }
+    const userId = textIn(inside(message, 'User', 'id'))
+    count = userId === undefined ? count + 1 : 0
+    prompt = userId ?? prompt
+    const sourceId = userId ?? `${prompt}/${String(count)}`
+    const messages = messagesOf(message)
+    if (messages.length === 0) yield { kind: 'left-out', what: 'empty message', where: location }
+    yield* messageItems(messages, { sourceId, answerId: sourceId, model, where: location })
+  }
+}
+
+/** The JSON text of a thread, or why it cannot be read. */
+function threadText({ data_type: type, hex }: Fields): { readonly text: string } | { readonly reason: string } {
+  const bytes = Buffer.from(textIn(hex) ?? '', 'hex')
+  if (type !== 'zstd') return { text: bytes.toString('utf8') }
+  const decompress: unknown = Reflect.get(zlib, 'zstdDecompressSync')
+  if (typeof decompress !== 'function')
+    return {
+      reason: 'is a thread compressed with zstd, which Node reads from version 22.15 on: import it with such a Node',
+    }
+  try {
+    return { text: String(Reflect.apply(decompress, zlib, [bytes])) }
+  } catch {
+    return { reason: 'is a thread that cannot be decompressed' }
+  }
+}
+
+function* take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
+  if (!isRecord(value)) {
+    yield { kind: 'left-out', what: 'row', where }
+    return
+  }
+  const decoded = threadText(value)
+  const thread = 'text' in decoded ? jsonColumn(decoded.text) : undefined
+  if (isRecord(thread)) yield* threadItems(value, thread, where)
+  else {
+    const detail = 'reason' in decoded ? decoded.reason : 'is a thread that is no JSON'
+    yield { kind: 'damage', detail, isCut: false, where }
+  }
+}
+
+function* rows(database: Database): Generator<DatabaseRecord> {
+  for (const { id } of database.all('SELECT id FROM threads ORDER BY updated_at, id')) {
+    const [row] = database.all('SELECT *, NULL AS data, hex(data) AS hex FROM threads WHERE id = ?', String(id))
+    yield { value: row, path: `thread ${String(id)}` }
+  }
+}
+
+const recognize = ({ path, text }: Head): Layout | undefined =>
+  text.startsWith(SQLITE) && (/\/threads\.db$/iu.test(path) || /CREATE TABLE threads \([^)]*data_type/u.test(text))
+    ? 'own'
+    : undefined
+
+/** The importer of Zed. */
+export const zed: Importer = {
+  program: 'zed',
+  title: 'Zed',
+  homes(environment, home) {
+    const data = textIn(environment['XDG_DATA_HOME']) ?? join(home, '.local', 'share')
+    const local = textIn(environment['LOCALAPPDATA'])
+    return [
+      join(data, 'zed', 'threads'),
+      join(home, 'Library', 'Application Support', 'Zed', 'threads'),
+      ...(local === undefined ? [] : [join(local, 'Zed', 'threads')]),
+    ]
+  },
+  recognize,
+  siblings: databaseFiles,
+  records: (path, layout) => (layout === 'own' ? databaseRecords(path, rows) : undefined),
+  read: () => ({ take, end: () => [] }),
+}
