@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { claudeCodeLines } from '../support/claude-code-transcript.js'
 import { runCli, type CliResult } from '../support/cli.js'
 import { jsonAs } from '../support/json.js'
+import { copilotCli } from '../support/written/copilot-cli.js'
 
 interface ImportReport {
   readonly transcripts?: readonly {
@@ -56,6 +57,26 @@ describe('import of transcripts', () => {
 
   afterAll(async () => {
     await rm(folder, { recursive: true })
+  })
+
+  it('discovers newer programs in their own directories, and samples a file without its texts', async () => {
+    const other = join(folder, 'other-home')
+    const session = join(other, '.copilot', 'session-state', 'session-4')
+    await mkdir(session, { recursive: true })
+    await writeFile(join(session, 'events.jsonl'), Object.values(copilotCli.files).join(''))
+    const env = { COPILOT_HOME: join(other, '.copilot'), CLAUDE_CONFIG_DIR: join(other, '.claude') }
+    const found = await runCli(['import', '--discover', '--json'], { cwd: folder, env })
+    expect(jsonAs<readonly { readonly program: string }[]>(found.stdout).map(({ program }) => program)).toEqual([
+      'copilot-cli',
+    ])
+    const sample = await runCli(['import', '--sample', join(session, 'events.jsonl')], { cwd: folder, env })
+    expect(sample.stdout.split('\n')).toContainEqual(
+      expect.stringContaining('"type":"user.message","data":{"content":"<'),
+    )
+    expect(sample.stderr).toContain('recognized as copilot-cli')
+    for (const text of copilotCli.context.has) expect(sample.stdout).not.toContain(text)
+    const none = await runCli(['import', '--sample'], { cwd: folder, env })
+    expect([none.status, none.stderr]).toEqual([2, expect.stringContaining('--sample requires exactly one file')])
   })
 
   it('lists what this machine has, and records nothing', async () => {
@@ -146,7 +167,7 @@ describe('import of transcripts', () => {
 
   it.each([
     [['import', 'strange.jsonl'], 'begins with "{\\"kind\\":\\"strange\\"'],
-    [['import', 'strange.jsonl'], 'claude-code, codex'],
+    [['import', 'strange.jsonl'], 'claude-code, claude-code-stream, codex'],
     [['import', 'outside.jsonl', '--from', 'codex'], 'transcript of codex'],
     [['import', 'outside.jsonl', '--from', 'claude'], '--from must be one of'],
     [['import', '--yes', 'outside.jsonl'], '--yes requires --discover'],

@@ -28,6 +28,7 @@ export const importFiles: CliCommand = {
       nargs: 1,
     },
     'allow-http': toggle('Send to a service on another machine without encryption'),
+    sample: toggle('Print the structure of a file without its texts, for an issue; records nothing'),
     'dry-run': toggle('Read and count without recording'),
   },
   examples: [
@@ -50,6 +51,7 @@ export const importFiles: CliCommand = {
       scope: args.text('scope'),
       from: args.text('from'),
       dryRun: args.is('dry-run'),
+      sample: args.is('sample'),
       discovers: args.is('discover'),
       all: args.is('yes'),
       follow: args.is('follow') ? (args.positive('poll') ?? 5) : undefined,

@@ -11,6 +11,7 @@ import { withLedger } from '../session.js'
 import { checkProgram, discover, homesOf, showDiscovered } from './discover.js'
 import { planImport, type ImportPlan, type PlannedFile } from './import-plan.js'
 import { ImportRun } from './import-run.js'
+import { sampleFile } from './sample-file.js'
 
 export interface ImportOptions {
   readonly files: readonly string[]
@@ -20,6 +21,8 @@ export interface ImportOptions {
   readonly from?: string | undefined
   /** Reads and counts without recording. */
   readonly dryRun?: boolean
+  /** Prints the structure of one file, and records nothing. */
+  readonly sample?: boolean
   /** Scans the default directories of known programs instead of files; with `all` imports what it finds. */
   readonly discovers?: boolean
   readonly all?: boolean
@@ -47,6 +50,13 @@ async function checkPushFlags(flags: Flags, { projects = [], allowsHttp = false 
 /** Runs the command. */
 export async function runImport(flags: Flags, options: ImportOptions): Promise<void> {
   checkProgram(options.from)
+  if (options.sample === true) {
+    const [file] = options.files
+    if (file === undefined || file === '-' || options.files.length > 1)
+      throw new LedgerError('Usage', '--sample requires exactly one file')
+    await sampleFile(file)
+    return
+  }
   await checkPushFlags(flags, options)
   if (options.all === true && options.discovers !== true) throw new LedgerError('Usage', '--yes requires --discover')
   if (options.discovers === true && options.files.length > 0)
