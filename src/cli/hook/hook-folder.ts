@@ -56,7 +56,6 @@ export interface HookProblem {
 }
 
 const MODE = { mode: 0o600 } as const
-const FOLDER_MODE = { mode: 0o700, recursive: true } as const
 const DAY_MS = 86_400_000
 const MOST_LOG_BYTES = 64_000
 
@@ -66,6 +65,18 @@ export const sessionKey = (agent: string, sessionId: string): string =>
 
 const fileOf = (folder: string, key: string, kind: 'note' | 'pending'): string =>
   join(notesFolder(folder), `${key}.${kind}`)
+
+/**
+ * Creates a directory in the private one. Fails without the private one: after a removal, agents that are still running
+ * call their hooks, which must not create it again.
+ */
+function createFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+  }
+}
 
 /** Reads a text; undefined if the file does not exist. */
 function readIfPresent(file: string): string | undefined {
@@ -103,7 +114,7 @@ export function readPending(folder: string, key: string): PendingNote | undefine
 
 /** Records that a note is being made, unless another process has done it. Returns whether it was this one. */
 export function beginPending(folder: string, key: string, pending: PendingNote): boolean {
-  mkdirSync(notesFolder(folder), FOLDER_MODE)
+  createFolder(notesFolder(folder))
   try {
     writeFileSync(fileOf(folder, key, 'pending'), JSON.stringify(pending), { ...MODE, flag: 'wx' })
     return true
@@ -115,7 +126,7 @@ export function beginPending(folder: string, key: string, pending: PendingNote):
 
 /** Replaces the record of a note in the making. */
 export function writePending(folder: string, key: string, pending: PendingNote): void {
-  mkdirSync(notesFolder(folder), FOLDER_MODE)
+  createFolder(notesFolder(folder))
   replaceFile(fileOf(folder, key, 'pending'), JSON.stringify(pending))
 }
 
@@ -170,13 +181,13 @@ export function lastNoted(folder: string, key: string): number {
 
 /** Records that a note was made for a compaction, so that there is no second one. */
 export function writeNoted(folder: string, key: string, revision: number): void {
-  mkdirSync(join(folder, 'noted'), FOLDER_MODE)
+  createFolder(join(folder, 'noted'))
   replaceFile(join(folder, 'noted', key), String(revision))
 }
 
 const logOf = (folder: string): string => join(folder, 'problems.jsonl')
 
-/** Records a problem. Never throws. */
+/** Records a problem. Never throws, and does nothing without the private directory. */
 export function logProblem(folder: string, agent: string, error: unknown): void {
   try {
     const log = logOf(folder)
@@ -185,7 +196,6 @@ export function logProblem(folder: string, agent: string, error: unknown): void 
       agent,
       problem: error instanceof Error ? error.message : String(error),
     }
-    mkdirSync(folder, FOLDER_MODE)
     if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) > MOST_LOG_BYTES) renameSync(log, `${log}.old`)
     appendFileSync(log, `${JSON.stringify(problem)}\n`, MODE)
   } catch {

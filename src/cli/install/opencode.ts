@@ -19,7 +19,8 @@ const partId = () =>
 
 export const ContextLedger = async ({ client }) => {
   const exportSession = async (id) => {
-    if (!/^[\\w-]+$/.test(id)) return
+    // Without the directory, the hooks were removed.
+    if (!/^[\\w-]+$/.test(id) || !existsSync(folder)) return
     const [info, messages] = await Promise.all([
       client.session.get({ path: { id } }),
       client.session.messages({ path: { id } }),

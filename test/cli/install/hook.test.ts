@@ -2,8 +2,15 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { lastProblem, notesFolder, sessionKey, takeNote, writePending } from '../../../src/cli/hook/hook-folder.js'
+import { basename, dirname, join } from 'node:path'
+import {
+  lastProblem,
+  logProblem,
+  notesFolder,
+  sessionKey,
+  takeNote,
+  writePending,
+} from '../../../src/cli/hook/hook-folder.js'
 import { makeNote } from '../../../src/cli/hook/make-note.js'
 import { runHook, type HookWorld } from '../../../src/cli/hook/run-hook.js'
 import { agentPrograms } from '../../../src/cli/install/index.js'
@@ -157,6 +164,16 @@ describe('a hook', () => {
       expect(await readdir(folder)).toEqual([])
     },
   )
+})
+
+it('creates nothing after a removal, for an agent that is still running', async () => {
+  const agent = agentOf('pi')
+  await agent.write('after')
+  await rm(folder, { recursive: true })
+  await expect(agent.hook('PostCompact')).rejects.toThrow('ENOENT')
+  logProblem(folder, 'pi', 'a problem')
+  expect(await readdir(dirname(folder))).not.toContain(basename(folder))
+  await mkdir(folder)
 })
 
 it('logs a transcript that cannot be read, and leaves nothing that waits', async () => {

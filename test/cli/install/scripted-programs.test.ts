@@ -39,6 +39,7 @@ async function run(file: string, words: readonly string[], input: string | undef
   child.stdin.on('error', () => undefined)
   if (input !== undefined) child.stdin.end(input)
   await once(child, 'close')
+  child.stdin.destroy()
   return { status: child.exitCode, stdout, stderr }
 }
 
@@ -142,6 +143,7 @@ it('opencode exports the session after a compaction, and adds the note to a mess
     } }
     const hooks = await ContextLedger({ client })
     const message = { message: { id: 'msg_1', sessionID: 'ses_1' }, parts: [] }
+    mkdirSync('hooks')
     await hooks['chat.message']({ sessionID: 'ses_1' }, message)
     const early = message.parts.length
     await hooks.event({ event: { type: 'session.idle', properties: { sessionID: 'ses_1' } } })
