@@ -6,7 +6,6 @@ import { count, line, many } from '../output.js'
 import { toWire } from '../../domain/values/revision.js'
 import { writeReportFile } from '../report-file.js'
 import { withLedger } from '../session.js'
-import { noteReport } from '../written-reports.js'
 
 export const evidence: CliCommand = {
   words: 'evidence <conversation>',
@@ -32,7 +31,7 @@ export const evidence: CliCommand = {
     if ((file === undefined || file.trim() === '') && !args.json)
       throw new LedgerError('Usage', 'name the new file with --html FILE, or print the evidence with --json')
     const size = args.atLeastOne('checkpoint')
-    await withLedger(args.flags, { reads: true }, async ({ ledger, config }) => {
+    await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
       const conversationId = await conversationNamed(ledger, args.word('conversation'))
       const gathered = await ledger.admin.proofs.evidence(conversationId, {
         ...(at === undefined ? {} : { at }),
@@ -48,7 +47,6 @@ export const evidence: CliCommand = {
       }
       const { evidenceFile } = await import('../../page/evidence-file.js')
       const bytes = await writeReportFile(file, () => evidenceFile(made))
-      await noteReport(config.store, file, conversationId)
       await line(
         args.json
           ? toWire({ file, bytes, events: made.events.length })
