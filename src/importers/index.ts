@@ -2,6 +2,7 @@
 import { recordable } from '../lib/json.js'
 import { aider } from './aider.js'
 import { amp } from './amp.js'
+import { atif } from './atif.js'
 import { chatgpt } from './chatgpt.js'
 import { claudeCode } from './claude-code.js'
 import { claudeCodeStream } from './claude-code-stream.js'
@@ -61,6 +62,7 @@ export const importers: readonly Importer[] = [
   miniSweAgent,
   specstory,
   litellm,
+  atif,
   openaiMessages,
 ]
 

@@ -1,14 +1,18 @@
-/** `export`: the events of the log for programs that watch, one JSON document a line. */
+/**
+ * `export`: the events of the log for programs that watch, one JSON document a line; or one conversation as a document.
+ */
 import { LedgerError } from '../../lib/ledger-error.js'
 import type { RecordedEvent } from '../../domain/events/index.js'
 import type { Ledger } from '../../library/ledger.js'
 import { text, toggle, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
-import { line } from '../output.js'
+import { line, write as print } from '../output.js'
+import type { DocumentFormat } from '../../library/conversation-export.js'
 import { withLedger } from '../session.js'
 
 const FORMATS = ['cloudevents', 'ocsf', 'otel'] as const
 type Format = (typeof FORMATS)[number]
+const DOCUMENTS = ['atif', 'openai', 'anthropic', 'markdown'] as const satisfies readonly DocumentFormat[]
 
 /** Writes an event as a line; undefined if the format has none for it. */
 type Writer = (event: RecordedEvent) => Record<string, unknown> | undefined
@@ -41,27 +45,54 @@ async function writerOf(ledger: Ledger, format: Format, hasContent: boolean): Pr
   return writers[format]
 }
 
-function formatOf(args: CommandArgs): Format {
-  const format = FORMATS.find((each) => each === args.text('format'))
-  if (format === undefined) throw new LedgerError('Usage', `name a format with --format: ${FORMATS.join(', ')}`)
+function formatOf(args: CommandArgs): Format | DocumentFormat {
+  const all = [...FORMATS, ...DOCUMENTS]
+  const format = all.find((each) => each === args.text('format'))
+  if (format === undefined) throw new LedgerError('Usage', `name a format with --format: ${all.join(', ')}`)
   return format
+}
+
+const isDocument = (format: Format | DocumentFormat): format is DocumentFormat =>
+  DOCUMENTS.some((each) => each === format)
+
+/** Prints a conversation as one document. */
+async function printDocument(args: CommandArgs, format: DocumentFormat): Promise<void> {
+  const name = args.text('conversation')
+  if (name === undefined) throw new LedgerError('Usage', `--format ${format} writes one conversation: name it`)
+  if (args.is('follow') || args.text('after') !== undefined)
+    throw new LedgerError('Usage', `--follow and --after are for formats of events, not for ${format}`)
+  const [{ conversationNamed }, { exportedDocument }] = await Promise.all([
+    import('../find-conversation.js'),
+    import('../../library/conversation-export.js'),
+  ])
+  await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
+    const redact = await ledger.admin.secrets.redactor({ redaction: 'on' })
+    await print(await exportedDocument(ledger, await conversationNamed(ledger, name), format, redact))
+  })
 }
 
 export const exportEvents: CliCommand = {
   words: 'export [conversation]',
-  describe: 'Export events as lines of CloudEvents, OCSF or OpenTelemetry, without texts unless --content is set',
+  describe: 'Export events for programs that watch, without texts, or a conversation as ATIF, messages or Markdown',
   uses: ['open'],
   reads: true,
   positionals: { conversation: { type: 'string', describe: 'Id of the conversation [default: all]' } },
   options: {
-    format: text('Format of the lines', FORMATS),
+    format: text('Format: of the lines, or of the document', [...FORMATS, ...DOCUMENTS]),
     content: toggle('Include the texts of messages and summaries; secrets in them are replaced'),
     follow: toggle('Continue with new events until interrupted'),
     after: text('Only events after this position, to continue an export'),
   },
-  examples: [['$0 export --format ocsf --follow', 'for a security team’s collector']],
+  examples: [
+    ['$0 export --format ocsf --follow', 'for a security team’s collector'],
+    ['$0 export "date bug" --format atif > trajectory.json', 'a whole conversation, with its texts'],
+  ],
   async run(args) {
     const format = formatOf(args)
+    if (isDocument(format)) {
+      await printDocument(args, format)
+      return
+    }
     const after = args.whole('after') ?? -1
     const name = args.text('conversation')
     const [{ watchInterrupt }, { conversationNamed }, { toWire }, { exportedEvents }, { isFolder }] = await Promise.all(
