@@ -20,10 +20,6 @@ const WHY: readonly (readonly [figure: string, why: string])[] = [
     'erasable: `ledger.append`, 100 messages to a new conversation',
     'Of the additional 8 ms of processor time, encryption takes 2.4 ms, decryption by the read models 1.1 ms, the longer data 0.6 ms in the database, and the new key 0.4 ms. The two syncs of its file and its directory take 0.8 ms on an idle disk, and 5 to 9 ms on one that other programs use.',
   ],
-  [
-    'erasable:',
-    'Decoding an encrypted text takes 15 µs, and a plain one 4 µs: Node.js creates a cipher for each text. The keys of a conversation take 0.4 ms. The data of such an event grows from 503 to 770 characters.',
-  ],
   ['`verify` with the proof', 'The hashes of all events are read a second time, in the order of the tree.'],
   [
     'verify one conversation',
