@@ -1,5 +1,5 @@
 /** Messages for an invalid command line, with the command or flag that was probably meant. */
-import { nameMeant } from '../domain/text/known-names.js'
+import { didYouMean, nameMeant } from '../domain/text/known-names.js'
 import type { CliCommand } from './command.js'
 import { commands, groups } from './commands/index.js'
 import { settings, settingsFor } from './flags.js'
@@ -112,6 +112,12 @@ export function noSuchCommand(words: readonly string[]): string | undefined {
 const typedAsFlag = (name: string, words: readonly string[]): boolean =>
   words.some((word) => word === `--${name}` || word.startsWith(`--${name}=`) || word === `-${name}`)
 
+/** The error for a value that is not among the choices of a flag. Values are in the parser's form, in quotation marks. */
+function choiceSentence(flag: string, given: string, choices: string): string {
+  const known = choices.split(', ').map((choice) => choice.replaceAll('"', ''))
+  return `--${flag} must be one of ${known.join(', ')}; got ${given}${didYouMean(nameMeant(given.replaceAll('"', ''), known))}`
+}
+
 /** Rewrites an error message of yargs. `policyFlags` are the flags that the parser was built with. */
 export function usageSentence(message: string, words: readonly string[], policyFlags: readonly PolicyFlag[]): string {
   const wrong = noSuchCommand(words)
@@ -131,8 +137,7 @@ export function usageSentence(message: string, words: readonly string[], policyF
       : `unexpected argument "${unknown}": put a value with blanks in quotation marks`
   }
   const choice = /Argument: (.+), Given: (.+), Choices: (.+)$/mu.exec(message)
-  if (choice !== null)
-    return `--${choice[1] ?? ''} must be one of ${(choice[3] ?? '').replaceAll('"', '')}; got ${choice[2] ?? ''}`
+  if (choice !== null) return choiceSentence(choice[1] ?? '', choice[2] ?? '', choice[3] ?? '')
   if (message.startsWith('Not enough non-option arguments')) {
     return `missing arguments: context-ledger ${commandOf(words)?.path ?? 'COMMAND'}`
   }

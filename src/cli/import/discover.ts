@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import { importers } from '../../importers/index.js'
+import { didYouMean, nameMeant } from '../../domain/text/known-names.js'
 import { colours, count, line, many, printable, showTable } from '../output.js'
 import { toWire } from '../../domain/values/revision.js'
 import { planImport, type PlannedFile } from './import-plan.js'
@@ -100,6 +101,10 @@ export async function showDiscovered(found: readonly Discovered[], json: boolean
 
 /** Rejects an unknown program in `--from`. */
 export function checkProgram(from: string | undefined): void {
-  if (from !== undefined && !importers.some(({ program }) => program === from))
-    throw new LedgerError('Usage', `--from must be one of ${importers.map(({ program }) => program).join(', ')}`)
+  const programs: readonly string[] = importers.map(({ program }) => program)
+  if (from !== undefined && !programs.includes(from))
+    throw new LedgerError(
+      'Usage',
+      `--from must be one of ${programs.join(', ')}; got "${printable(from)}"${didYouMean(nameMeant(from, programs))}`,
+    )
 }
