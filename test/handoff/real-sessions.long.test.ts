@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openLedger, type Ledger } from '../../src/index.js'
+import { isWhole, repeated } from '../support/length.js'
 import { handoverOf, messagesOf, readBack, squeezed } from '../support/read-back.js'
 import { describeWithTranscripts, transcriptsFolder } from '../support/real-transcripts.js'
 import { sessionFormats } from '../support/session-formats.js'
@@ -17,7 +18,7 @@ const SESSIONS: Readonly<Record<string, string>> = {
 }
 const PROGRAMS = Object.keys(SESSIONS)
 const PAIRS = PROGRAMS.flatMap((from) => PROGRAMS.filter((to) => to !== from).map((to) => [from, to] as const))
-const BUDGETS = [100_000, 20_000]
+const BUDGETS = isWhole ? [100_000, 20_000] : [20_000]
 
 let ledger: Ledger
 let home: string
@@ -40,7 +41,7 @@ describeWithTranscripts('real sessions', () => {
     await rm(home, { recursive: true, force: true })
   })
 
-  it.each(PAIRS)('of %s travel to %s', async (from, to) => {
+  it.each(PAIRS.filter((_pair, at) => at % repeated(1, 3) === 0))('of %s travel to %s', async (from, to) => {
     const conversationId = ids.get(from) ?? ''
     for (const budget of BUDGETS) {
       const handoff = await ledger.transcripts.handoff(conversationId, {

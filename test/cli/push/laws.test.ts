@@ -15,6 +15,7 @@ import { errorOfProblem } from '../../../src/client/transport.js'
 import { LedgerError } from '../../../src/lib/ledger-error.js'
 import { createService, type Service } from '../../../src/service/app.js'
 import { claudeCodeLines } from '../../support/claude-code-transcript.js'
+import { runsOf } from '../../support/length.js'
 import { PEPPER, startTestService, type TestService } from '../../support/service.js'
 
 let team: TestService
@@ -185,7 +186,7 @@ it('records each message that was read once, in its order, and every compaction'
       expect(failed ? ids.toSorted() : ids).toEqual(failed ? expected.toSorted() : expected)
       await laptop.folder?.close()
     }),
-    { numRuns: 10 },
+    { numRuns: runsOf(40) },
   )
 })
 
