@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { isBare, openingWords } from '../domain/text/title.js'
 import { HANDOFF_TOKENS, planHandoff, type HandoffPlan } from '../handoff/plan.js'
-import type { ProgramDirectory, SessionWriter, WrittenSession } from '../handoff/session.js'
+import type { ProgramDirectory, Session, SessionWriter, WrittenSession } from '../handoff/session.js'
 import { sessionWriters } from '../handoff/writers/index.js'
 import { LedgerError } from '../lib/ledger-error.js'
 import type { Clock } from '../ports/clock.js'
@@ -63,13 +64,21 @@ async function writeNew(file: string, content: string): Promise<void> {
   }
 }
 
+/** The title of the conversation; without one, the first words of the user that say something. */
+const titleOf = ({ title, before }: MissingContext): string | undefined =>
+  title ??
+  before
+    .filter(({ role, byProgram }) => role === 'user' && byProgram !== true)
+    .map(({ text }) => openingWords(text))
+    .find((words) => words !== undefined && !isBare(words))
+
 /** The session of a plan, as the program stores it. */
 async function sessionOf(
   writer: SessionWriter,
   directory: ProgramDirectory,
-  { title, origin }: MissingContext,
+  { origin }: MissingContext,
   { turns, handover }: HandoffPlan,
-  { cwd, at }: { readonly cwd: string | undefined; readonly at: string },
+  { title, cwd, at }: Pick<Session, 'title' | 'at'> & { readonly cwd: string | undefined },
 ): Promise<WrittenSession> {
   const { path } = directory
   if (!(await isDirectory(path)))
@@ -100,18 +109,23 @@ export function createHandoff(parts: HandoffParts): Pick<Transcripts, 'handoff'>
       await lookup.isThere(conversationId)
       const missing = await missingContext(log, conversationId)
       const redactor = valueOf(await redactorFor(log, { ...policy, redaction: 'on' }), problem)
+      const redact = <T>(value: T): T => redactor?.json(value).value ?? value
       const plan = valueOf(
         planHandoff(missing, {
           to: writer.program,
           budget,
           conversationId,
-          redact: (value) => redactor?.json(value).value ?? value,
+          redact,
         }),
         problem,
       )
       const path = home === undefined ? writer.home(process.env, homedir()) : resolve(textGiven('home', home))
       const at = clock.now().toISOString()
-      const written = await sessionOf(writer, directoryAt(path), missing, plan, { cwd, at })
+      const written = await sessionOf(writer, directoryAt(path), missing, plan, {
+        title: redact(titleOf(missing)),
+        cwd,
+        at,
+      })
       const file = join(path, written.path)
       await writeNew(file, written.content)
       const imported = await importTranscript(file, {

@@ -78,6 +78,11 @@ describe.each(PROGRAMS)('the example session, handed over to %s,', (to) => {
     expect(handoff).toMatchObject({ program: to, summary: 'text' })
     expect(handoff.older).toBeGreaterThan(10)
     expect(await handoverOf(ledger, handoff.conversationId)).toContain(RULE)
+    const titles: string[] = []
+    for await (const { type, data } of ledger.log(handoff.conversationId))
+      if ((type === 'ConversationObserved' || type === 'ConversationTitled') && data.title !== undefined)
+        titles.push(data.title)
+    expect(titles.at(-1)).toMatch(/^The nightly export of berth bookings loses rows/u)
   })
 
   it('is a branch of the conversation, and travels on to each other program', async () => {
