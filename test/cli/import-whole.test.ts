@@ -47,10 +47,14 @@ describe('a file that cannot be imported', () => {
 
   it('is named for what it looks like', async () => {
     await writeFile(join(folder, 'utf16.jsonl'), Buffer.from('\uFEFF{"role":"user","content":"hi"}', 'utf16le'))
-    await writeFile(join(folder, 'context.jsonl'), '{"role":"_checkpoint","id":0}\n{"role":"user","content":"hi"}\n')
+    const sessionId = 'session-041101e6-2a7f-4dfd-90b0-57888a353f6a'
+    const record = { uuid: 'u1', sessionId, type: 'user', message: { role: 'user', content: 'hello' } }
+    await writeFile(join(folder, 'iflow.jsonl'), `${JSON.stringify(record)}\n`)
     const utf16 = await run('import', 'utf16.jsonl')
     expect(utf16.stderr).toMatch(/utf16\.jsonl looks like text in UTF-16.*iconv/u)
-    const kimi = await run('import', 'context.jsonl')
-    expect(kimi.stderr).toMatch(/looks like a session of Kimi CLI, for which there is no importer.*claude-code, codex/u)
+    const iflow = await run('import', 'iflow.jsonl')
+    expect(iflow.stderr).toMatch(
+      /looks like a session of iFlow CLI, for which there is no importer.*claude-code, codex/u,
+    )
   })
 })
