@@ -36,7 +36,7 @@ export const importFiles: CliCommand = {
     ['$0 import ~/.claude/projects', 'all Claude Code sessions'],
     ['$0 import --discover', 'list transcripts of other programs on this machine'],
     [
-      '$0 import --follow ~/.claude/projects --store https://ledger.example --project ~/work/api',
+      '$0 import --follow ~/.claude/projects --store https://ledger.example --project ~/src/api',
       'push the sessions of one project to a team’s service',
     ],
     ['my-agent --log | $0 import --conversation run-7', 'read one message per line'],
