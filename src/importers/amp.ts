@@ -5,9 +5,8 @@
  */
 import { isRecord } from '../lib/is-record.js'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { countIn, inside, jsonText, textIn, timeIn, type Fields } from './bodies.js'
-import { knownUsage, messageItems } from './message-items.js'
+import { contextAfter, knownUsage, messageItems } from './message-items.js'
+import { countIn, type Fields, inside, jsonText, listIn, pathOfUri, textIn, timeIn } from './bodies.js'
 import { messagesIn } from './task-blocks.js'
 import type { Head, Importer, Layout, SourceLocation, TranscriptItem, TranscriptRecord, Usage } from './transcript.js'
 
@@ -47,16 +46,6 @@ function summaryOf(message: Fields): string | undefined {
   )[0]
 }
 
-/** The folder of a `file:` address; undefined for another one. */
-function folderOf(uri: string | undefined): string | undefined {
-  if (uri?.startsWith('file://') !== true) return undefined
-  try {
-    return fileURLToPath(uri)
-  } catch {
-    return undefined
-  }
-}
-
 function* threadMessage(message: Fields, sourceId: string, where: SourceLocation): Generator<TranscriptItem> {
   const { role, content, usage, meta } = message
   const summary = summaryOf(message)
@@ -68,7 +57,7 @@ function* threadMessage(message: Fields, sourceId: string, where: SourceLocation
       at,
       trigger: 'unknown',
       summary: { kind: 'text', text: summary },
-      context: [{ kind: 'inserted', body: { role: 'user', content: summary }, isSummary: true }],
+      context: contextAfter({ role: 'user', content: summary }),
       where,
     }
     return
@@ -84,12 +73,12 @@ function* take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
     yield { kind: 'left-out', what: 'thread', where }
     return
   }
-  const trees = inside(value, 'env', 'initial', 'trees')
+  const tree = textIn(inside(listIn(inside(value, 'env', 'initial', 'trees'))[0], 'uri'))
   yield {
     kind: 'conversation',
     sourceId: textIn(value['id']) ?? where.file,
     title: textIn(value['title']),
-    cwd: folderOf(textIn(inside(Array.isArray(trees) ? trees[0] : undefined, 'uri'))),
+    cwd: tree?.startsWith('file://') === true ? pathOfUri(tree) : undefined,
     startedAt: timeIn(countIn(value['created'])),
     where,
   }

@@ -1,5 +1,6 @@
 /** Helpers for importers: times, contents, and whether the ledger accepts a message body. */
 import { either as E } from 'fp-ts'
+import { fileURLToPath } from 'node:url'
 import { isRecord } from '../lib/is-record.js'
 import { exactText, recordable } from '../lib/json.js'
 import { parseMessage, type ContentPart, type MessageBody } from '../domain/values/message.js'
@@ -73,3 +74,18 @@ export function refusalOf({ role, content, name, toolCalls, toolCallId, extra }:
   const parsed = parseMessage(recordable(input))
   return E.isLeft(parsed) ? `${parsed.left.field} ${parsed.left.detail}` : undefined
 }
+
+/** A list; empty for any other value. */
+export const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+/** The path in a `file:` address; another text unchanged. */
+export function pathOfUri(uri: string): string {
+  try {
+    return uri.startsWith('file://') ? fileURLToPath(uri) : uri
+  } catch {
+    return uri
+  }
+}
+
+/** The name of a file without its directory and its extension. */
+export const stemOf = (path: string): string => (path.split(/[\\/]/u).at(-1) ?? path).replace(/\.\w+$/u, '')

@@ -7,7 +7,7 @@ import { isRecord } from '../lib/is-record.js'
 import type { ContentPart } from '../domain/values/message.js'
 import { contentOf, textIn, timeIn, type Fields } from './bodies.js'
 import { answerMessagesOf } from './claude-code-content.js'
-import { textPart, toContentPart } from './content-part.js'
+import { contentPart, textPart, toContentPart } from './content-part.js'
 import { LiveOrder } from './live-order.js'
 import { messageItems, type NewMessage } from './message-items.js'
 import type { Head, Importer, Layout, SourceLocation, TranscriptItem, TranscriptRecord } from './transcript.js'
@@ -45,16 +45,11 @@ function attachmentParts({ attachments, files }: Fields): readonly ContentPart[]
   })
 }
 
-const isText = (block: unknown): boolean =>
-  isRecord(block) && block['type'] === 'text' && typeof block['text'] === 'string'
-const partOf = (block: unknown): ContentPart =>
-  isRecord(block) && isText(block) ? textPart(textIn(block['text']) ?? '') : toContentPart(block)
-
 function messagesOf(message: Fields, id: string): readonly NewMessage[] {
   const blocks: readonly unknown[] = Array.isArray(message['content']) ? message['content'] : []
   const text = textIn(message['text'])
   if (message['sender'] === 'human') {
-    const parts = blocks.length > 0 ? blocks.map(partOf) : text === undefined ? [] : [textPart(text)]
+    const parts = blocks.length > 0 ? blocks.map(contentPart) : text === undefined ? [] : [textPart(text)]
     const all = [...parts, ...attachmentParts(message)]
     return all.length === 0 ? [] : [{ body: { role: 'user', content: contentOf(all) } }]
   }

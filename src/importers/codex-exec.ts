@@ -7,7 +7,7 @@
  */
 import { isRecord } from '../lib/is-record.js'
 import type { MessageBody } from '../domain/values/message.js'
-import { contentOf, countIn, exitCodeIn, inside, jsonText, roundedText, textIn, type Fields } from './bodies.js'
+import { contentOf, countIn, exitCodeIn, type Fields, inside, jsonText, roundedText, stemOf, textIn } from './bodies.js'
 import type { ContentId } from './content-id.js'
 import { toContentPart } from './content-part.js'
 import { answerBody, functionCall, messageItems, type NewMessage } from './message-items.js'
@@ -159,8 +159,6 @@ class ExecReader implements TranscriptReader {
 }
 
 const recognize = ({ records }: Head): Layout | undefined => (records.some(isEvent) ? 'lines' : undefined)
-
-const stemOf = (path: string): string => (path.split(/[\\/]/u).at(-1) ?? path).replace(/\.\w+$/u, '')
 
 /** The importer of `codex exec --json`. */
 export const codexExec: Importer = {

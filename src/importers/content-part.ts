@@ -35,3 +35,16 @@ export const textPart = (text: string): ContentPart => ({ type: 'text', text })
 /** Tool arguments as JSON text; a string is returned unchanged. */
 export const argumentsOf = (value: unknown): string =>
   typeof value === 'string' ? value : isTooDeep(value, LEVELS) ? JSON.stringify(textOf(value)) : textOf(value ?? {})
+
+/** A value as a content part; of a text part, only the text. */
+export const contentPart = (value: unknown): ContentPart =>
+  isRecord(value) && value['type'] === 'text' && typeof value['text'] === 'string'
+    ? textPart(value['text'])
+    : toContentPart(value)
+
+/** The parts of a content in the form of the chat API: a text, a list, or nothing. */
+export function contentParts(content: unknown): readonly ContentPart[] {
+  if (content === undefined || content === null || content === '') return []
+  if (typeof content === 'string') return [textPart(content)]
+  return (Array.isArray(content) ? content : [content]).map(contentPart)
+}

@@ -5,35 +5,21 @@
  */
 import { isRecord } from '../lib/is-record.js'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import type { ContentPart, ToolCall } from '../domain/values/message.js'
-import { contentOf, inside, textIn, type Fields } from './bodies.js'
-import { textPart, toContentPart } from './content-part.js'
-import { functionCall, messageItems, type NewMessage } from './message-items.js'
+import type { ToolCall } from '../domain/values/message.js'
+import { contentParts, textPart, toContentPart } from './content-part.js'
+import { assistantBody, contextAfter, functionCall, messageItems, type NewMessage } from './message-items.js'
+import { contentOf, type Fields, inside, listIn, pathOfUri, textIn } from './bodies.js'
 import type { Head, Importer, Layout, SourceLocation, TranscriptItem, TranscriptRecord } from './transcript.js'
 
 const FINAL = new Set(['done', 'errored', 'canceled'])
 
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
-
-const partsOf = (content: unknown): readonly ContentPart[] =>
-  typeof content === 'string'
-    ? content === ''
-      ? []
-      : [textPart(content)]
-    : listOf(content).map((part) =>
-        isRecord(part) && part['type'] === 'text' && typeof part['text'] === 'string'
-          ? textPart(part['text'])
-          : toContentPart(part),
-      )
-
 const textsOf = (items: unknown): string =>
-  listOf(items)
+  listIn(items)
     .flatMap((item) => textIn(inside(item, 'content')) ?? [])
     .join('\n\n')
 
 function callsOf(message: Fields): readonly ToolCall[] {
-  return listOf(message['toolCalls']).flatMap((call) => {
+  return listIn(message['toolCalls']).flatMap((call) => {
     const id = textIn(inside(call, 'id'))
     const called = inside(call, 'function')
     return id === undefined ? [] : [functionCall(id, inside(called, 'name'), inside(called, 'arguments') ?? '{}')]
@@ -43,9 +29,9 @@ function callsOf(message: Fields): readonly ToolCall[] {
 /** The message of an item; undefined if it is empty, or a result that the state of the call repeats. */
 function messageOf(item: Fields, message: Fields, answered: ReadonlySet<string>): NewMessage | undefined {
   const { role, content } = message
-  const parts = partsOf(content)
+  const parts = contentParts(content)
   if (role === 'user') {
-    const files = listOf(item['contextItems']).flatMap((each) => textIn(inside(each, 'content')) ?? [])
+    const files = listIn(item['contextItems']).flatMap((each) => textIn(inside(each, 'content')) ?? [])
     const all = [...files.map(textPart), ...parts]
     return all.length === 0 ? undefined : { body: { role, content: contentOf(all) } }
   }
@@ -55,10 +41,8 @@ function messageOf(item: Fields, message: Fields, answered: ReadonlySet<string>)
     return { body: { role: 'assistant', content: [toContentPart({ type: 'thinking', thinking, signature })] } }
   }
   if (role === 'assistant') {
-    const toolCalls = callsOf(message)
-    if (parts.length === 0 && toolCalls.length === 0) return undefined
-    const calls = toolCalls.length === 0 ? {} : { toolCalls }
-    return { body: { role, content: parts.length === 0 ? null : contentOf(parts), ...calls } }
+    const body = assistantBody(parts, callsOf(message))
+    return body === undefined ? undefined : { body }
   }
   const toolCallId = textIn(message['toolCallId'])
   if (role === 'tool' && toolCallId !== undefined && !answered.has(toolCallId))
@@ -69,7 +53,7 @@ function messageOf(item: Fields, message: Fields, answered: ReadonlySet<string>)
 /** The results in the states of an answer's calls. */
 function resultsOf(item: Fields): readonly (readonly [callId: string, message: NewMessage])[] {
   const states = [
-    ...listOf(item['toolCallStates']),
+    ...listIn(item['toolCallStates']),
     ...(item['toolCallState'] === undefined ? [] : [item['toolCallState']]),
   ]
   return states.flatMap((state) => {
@@ -91,7 +75,7 @@ function* itemMessages(
 ): Generator<TranscriptItem, readonly string[]> {
   const message = isRecord(item['message']) ? item['message'] : {}
   const found = messageOf(item, message, answered)
-  const model = textIn(inside(listOf(item['promptLogs'])[0], 'modelTitle'))
+  const model = textIn(inside(listIn(item['promptLogs'])[0], 'modelTitle'))
   if (found === undefined) yield { kind: 'left-out', what: `empty ${textIn(message['role']) ?? 'item'}`, where }
   else yield* messageItems([found], { sourceId, answerId: sourceId, model, where })
   const ids = found === undefined ? [] : [sourceId]
@@ -111,20 +95,8 @@ function compaction(text: string, sourceId: string, kept: readonly string[], whe
     sourceId: `summary-${sourceId}`,
     trigger: 'manual',
     summary: { kind: 'text', text },
-    context: [
-      { kind: 'inserted', body: { role: 'system', content }, isSummary: true },
-      ...kept.map((id) => ({ kind: 'message', sourceId: id }) as const),
-    ],
+    context: contextAfter({ role: 'system', content }, kept),
     where,
-  }
-}
-
-/** The path of a working directory, which may be a `file:` address. */
-function folderOf(text: string | undefined): string | undefined {
-  try {
-    return text?.startsWith('file://') === true ? fileURLToPath(text) : text
-  } catch {
-    return text
   }
 }
 
@@ -137,10 +109,10 @@ function* take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
     kind: 'conversation',
     sourceId: textIn(value['sessionId']) ?? where.file,
     title: textIn(value['title']),
-    cwd: folderOf(textIn(value['workspaceDirectory'])),
+    cwd: pathOfUri(textIn(value['workspaceDirectory']) ?? '') || undefined,
     where,
   }
-  const history = listOf(value['history'])
+  const history = listIn(value['history'])
   const answered = new Set<string>()
   const last = history.findLastIndex((item) => textIn(inside(item, 'conversationSummary')) !== undefined)
   let afterSummary: string[] = []
@@ -170,7 +142,7 @@ function recognize({ records, text }: Head): Layout | undefined {
       ? 'json'
       : undefined
   const isSession = isRecord(value) && typeof value['sessionId'] === 'string' && Array.isArray(value['history'])
-  return isSession && listOf(value['history']).every((item) => isRecord(inside(item, 'message'))) ? 'json' : undefined
+  return isSession && listIn(value['history']).every((item) => isRecord(inside(item, 'message'))) ? 'json' : undefined
 }
 
 /** The importer of Continue. */

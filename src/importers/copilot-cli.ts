@@ -10,7 +10,7 @@ import type { MessageBody } from '../domain/values/message.js'
 import { contentOf, countIn, inside, textIn, timeIn, type Fields } from './bodies.js'
 import { textPart, toContentPart } from './content-part.js'
 import { LiveOrder } from './live-order.js'
-import { answerBody, functionCall, knownUsage, messageItems, type NewMessage } from './message-items.js'
+import { answerBody, contextAfter, functionCall, knownUsage, messageItems, type NewMessage } from './message-items.js'
 import type {
   CompactionItem,
   ConversationItem,
@@ -157,12 +157,7 @@ class CopilotConversation {
       at,
       trigger: TRIGGERS[textIn(data['trigger']) ?? ''] ?? 'unknown',
       summary: text === undefined ? { kind: 'opaque' } : { kind: 'text', text },
-      context: [
-        ...(text === undefined
-          ? []
-          : [{ kind: 'inserted', body: { role: 'user', content: text }, isSummary: true } as const]),
-        ...kept.map((sourceId) => ({ kind: 'message', sourceId }) as const),
-      ],
+      context: contextAfter(text === undefined ? undefined : { role: 'user', content: text }, kept),
       tokensBefore: countIn(data['preCompactionTokens']),
       tokensAfter: countIn(data['postCompactionTokens']),
       durationMs: countIn(inside(used, 'duration')),

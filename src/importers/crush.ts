@@ -8,7 +8,7 @@ import { isRecord } from '../lib/is-record.js'
 import { contentText, type ContentPart, type MessageBody } from '../domain/values/message.js'
 import { contentOf, inside, textIn, unixTime, type Fields } from './bodies.js'
 import { textPart, toContentPart } from './content-part.js'
-import { functionCall, messageItems, type NewMessage } from './message-items.js'
+import { assistantBody, contextAfter, functionCall, messageItems, type NewMessage } from './message-items.js'
 import { databaseFiles, databaseRecords, jsonColumn, SQLITE, type Database, type DatabaseRecord } from './sqlite.js'
 import type {
   Head,
@@ -52,16 +52,11 @@ function messagesOf(role: string, parts: readonly Part[]): readonly NewMessage[]
     const id = textIn(data['id'])
     return type !== 'tool_call' || id === undefined ? [] : [functionCall(id, data['name'], data['input'])]
   })
-  if (content.length === 0 && calls.length === 0) return results
+  const answer = assistantBody(content, calls)
+  if (answer === undefined) return results
   const isHidden = parts.some(({ type, data }) => type === 'text' && data['hidden'] === true)
   const body: MessageBody =
-    role === 'assistant'
-      ? {
-          role,
-          content: content.length === 0 ? null : contentOf(content),
-          ...(calls.length === 0 ? {} : { toolCalls: calls }),
-        }
-      : { role: role === 'system' ? 'system' : 'user', content: contentOf(content) }
+    role === 'assistant' ? answer : { role: role === 'system' ? 'system' : 'user', content: contentOf(content) }
   return [...results, { body, ...(isHidden || role === 'tool' ? { byProgram: true } : {}) }]
 }
 
@@ -114,7 +109,7 @@ class CrushReader implements TranscriptReader {
         at,
         trigger: 'unknown',
         summary: { kind: 'text', text: contentText(body.content) },
-        context: [{ kind: 'inserted', body, isSummary: true }],
+        context: contextAfter(body),
         model: textIn(row['model']),
         where,
       }

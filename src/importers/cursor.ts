@@ -9,9 +9,9 @@ import { isRecord } from '../lib/is-record.js'
 import { join } from 'node:path'
 import { canonicalJson } from '../domain/values/hash.js'
 import { recordable } from '../lib/json.js'
-import { countIn, inside, jsonText, textIn, timeIn, type Fields } from './bodies.js'
+import { countIn, type Fields, inside, jsonText, stemOf, textIn, timeIn } from './bodies.js'
+import { answerBody, contextAfter, functionCall, knownUsage, messageItems, type NewMessage } from './message-items.js'
 import type { ContentId } from './content-id.js'
-import { answerBody, functionCall, knownUsage, messageItems, type NewMessage } from './message-items.js'
 import { databaseFiles, databaseRecords, jsonColumn, SQLITE, type Database, type DatabaseRecord } from './sqlite.js'
 import { messagesIn } from './task-blocks.js'
 import { editorFolders } from './task-files.js'
@@ -71,7 +71,7 @@ function latestSummary(
 /** The agent transcript's ids in its path: `<id>/<id>.jsonl`, and `<id>/subagents/<child>.jsonl`. */
 function transcriptIds(path: string): { readonly sourceId: string; readonly parent: Parent | undefined } {
   const parts = path.split(/[\\/]/u)
-  const sourceId = (parts.at(-1) ?? path).replace(/\.jsonl$/u, '')
+  const sourceId = stemOf(path)
   const caller = parts.at(-2) === 'subagents' ? parts.at(-3) : undefined
   return { sourceId, parent: caller === undefined ? undefined : { sourceId: caller, how: 'sub-agent' } }
 }
@@ -143,10 +143,7 @@ class CursorReader implements TranscriptReader {
       sourceId: `summary-${at}`,
       trigger: 'unknown',
       summary: { kind: 'text', text },
-      context: [
-        { kind: 'inserted', body: { role: 'user', content: text }, isSummary: true },
-        ...kept.map((sourceId) => ({ kind: 'message', sourceId }) as const),
-      ],
+      context: contextAfter({ role: 'user', content: text }, kept),
       where,
     }
   }

@@ -6,11 +6,11 @@
  */
 import { isRecord } from '../lib/is-record.js'
 import { join } from 'node:path'
-import { contentText, type MessageBody, type ToolCall } from '../domain/values/message.js'
-import { contentOf, countIn, inside, jsonText, textIn, timeIn, unixTime, type Fields } from './bodies.js'
+import { contentText, type ToolCall } from '../domain/values/message.js'
+import { contentOf, countIn, type Fields, inside, jsonText, stemOf, textIn, timeIn, unixTime } from './bodies.js'
+import { contentPart } from './content-part.js'
 import type { ContentId } from './content-id.js'
-import { textPart, toContentPart } from './content-part.js'
-import { functionCall, messageItems, type NewMessage } from './message-items.js'
+import { assistantBody, functionCall, messageItems, type NewMessage } from './message-items.js'
 import {
   columnsOf,
   databaseFiles,
@@ -46,29 +46,18 @@ function resultOf(block: Fields): NewMessage {
   const failed = inside(result, 'status') === 'error' || inside(value, 'isError') === true
   const content =
     textIn(inside(result, 'error')) ??
-    (Array.isArray(parts) ? contentOf(parts.map(partOf)) : value === undefined ? '' : jsonText(value))
+    (Array.isArray(parts) ? contentOf(parts.map(contentPart)) : value === undefined ? '' : jsonText(value))
   return { body: { role: 'tool', content, toolCallId: textIn(block['id']) }, ...(failed ? { isError: true } : {}) }
 }
-
-/** A part with the texts of Goose's own fields only. */
-const partOf = (block: unknown) =>
-  isRecord(block) && block['type'] === 'text' && typeof block['text'] === 'string'
-    ? textPart(block['text'])
-    : toContentPart(block)
 
 /** The messages of a record: the results, then the rest. */
 function messagesOf(role: 'user' | 'assistant', content: unknown, id: string): readonly NewMessage[] {
   const blocks = Array.isArray(content) ? content.filter(isRecord) : []
   const results = blocks.filter(({ type }) => type === 'toolResponse').map(resultOf)
   const toolCalls = blocks.filter(isCall).map((block, at) => callOf(block, `${id}-call-${String(at + 1)}`))
-  const parts = blocks.filter((block) => !isCall(block) && block['type'] !== 'toolResponse').map(partOf)
-  if (parts.length === 0 && toolCalls.length === 0) return results
-  const body: MessageBody = {
-    role,
-    content: parts.length === 0 ? null : contentOf(parts),
-    ...(toolCalls.length === 0 ? {} : { toolCalls }),
-  }
-  return [...results, { body }]
+  const parts = blocks.filter((block) => !isCall(block) && block['type'] !== 'toolResponse').map(contentPart)
+  const body = assistantBody(parts, toolCalls)
+  return body === undefined ? results : [...results, { body: { ...body, role } }]
 }
 
 interface GooseMessage {
@@ -210,8 +199,6 @@ function recognize({ path, records, text }: Head): Layout | undefined {
     ? 'lines'
     : undefined
 }
-
-const stemOf = (path: string): string => (path.split(/[\\/]/u).at(-1) ?? path).replace(/\.\w+$/u, '')
 
 /** The importer of Goose. */
 export const goose: Importer = {

@@ -8,8 +8,8 @@ import { isRecord } from '../lib/is-record.js'
 import { recordable } from '../lib/json.js'
 import type { Fields } from './bodies.js'
 import { kimiMessage } from './kimi-parts.js'
-import { messageItems } from './message-items.js'
-import type { ContextEntry, SourceLocation, TranscriptItem } from './transcript.js'
+import { contextAfter, messageItems } from './message-items.js'
+import type { SourceLocation, TranscriptItem } from './transcript.js'
 
 /** The text with which the program begins the summary of a compaction. */
 const SUMMARY = /^<system>Previous context has been compacted\./u
@@ -85,13 +85,15 @@ function compaction(
   kept: readonly { readonly id: string }[],
   where: SourceLocation,
 ): TranscriptItem {
-  const entries = kept.flatMap(({ id }): ContextEntry[] => (id === '' ? [] : [{ kind: 'message', sourceId: id }]))
   return {
     kind: 'compaction',
     sourceId,
     trigger: 'unknown',
     summary: { kind: 'text', text: contentText(body.content) },
-    context: [{ kind: 'inserted', body, isSummary: true }, ...entries],
+    context: contextAfter(
+      body,
+      kept.flatMap(({ id }) => (id === '' ? [] : [id])),
+    ),
     where,
   }
 }

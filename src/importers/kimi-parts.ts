@@ -1,23 +1,10 @@
 /** Converts the messages of Kimi CLI and Kimi Code: roles and parts of the chat API, with thoughts as parts. */
 import { isRecord } from '../lib/is-record.js'
-import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
+import type { ToolCall } from '../domain/values/message.js'
 import { contentOf, textIn, type Fields } from './bodies.js'
-import { textPart, toContentPart } from './content-part.js'
-import { functionCall, type NewMessage } from './message-items.js'
+import { contentParts } from './content-part.js'
 
-export const kimiPart = (part: unknown): ContentPart =>
-  isRecord(part) && part['type'] === 'text' && typeof part['text'] === 'string'
-    ? textPart(part['text'])
-    : typeof part === 'string'
-      ? textPart(part)
-      : toContentPart(part)
-
-/** The parts of a content, which may be one text. */
-export const kimiParts = (content: unknown): readonly ContentPart[] =>
-  (Array.isArray(content) ? content : content === undefined || content === null || content === '' ? [] : [content]).map(
-    kimiPart,
-  )
-
+import { assistantBody, functionCall, type NewMessage } from './message-items.js'
 /** A call: `function` has its name in Kimi CLI, the call itself in Kimi Code. */
 export function kimiCall(call: unknown): ToolCall | undefined {
   const id = isRecord(call) ? textIn(call['id']) : undefined
@@ -26,20 +13,10 @@ export function kimiCall(call: unknown): ToolCall | undefined {
   return functionCall(id, called['name'], called['arguments'] ?? {})
 }
 
-/** An answer of parts and calls; undefined if there is neither. */
-export function kimiAnswer(parts: readonly ContentPart[], toolCalls: readonly ToolCall[]): MessageBody | undefined {
-  if (parts.length === 0 && toolCalls.length === 0) return undefined
-  return {
-    role: 'assistant',
-    content: parts.length === 0 ? null : contentOf(parts),
-    ...(toolCalls.length === 0 ? {} : { toolCalls }),
-  }
-}
-
 /** The message of a record; undefined if it has none. */
 export function kimiMessage(message: Fields): NewMessage | undefined {
   const { role, content } = message
-  const parts = kimiParts(content)
+  const parts = contentParts(content)
   const toolCallId = textIn(message['tool_call_id']) ?? textIn(message['toolCallId'])
   if (role === 'tool' && toolCallId !== undefined)
     return {
@@ -48,7 +25,7 @@ export function kimiMessage(message: Fields): NewMessage | undefined {
     }
   if (role === 'assistant') {
     const listed = message['tool_calls'] ?? message['toolCalls']
-    const body = kimiAnswer(
+    const body = assistantBody(
       parts,
       (Array.isArray(listed) ? listed : []).flatMap((call) => kimiCall(call) ?? []),
     )

@@ -7,11 +7,19 @@
 import { readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { isRecord } from '../lib/is-record.js'
-import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
-import { contentOf, countIn, inside, textIn, timeIn, type Fields } from './bodies.js'
+import { contentText, type ContentPart, type MessageBody, type ToolCall } from '../domain/values/message.js'
+import { contentOf, countIn, type Fields, inside, textIn, unixTime } from './bodies.js'
 import { KimiContexts } from './kimi-context.js'
-import { kimiAnswer, kimiCall, kimiMessage, kimiPart, kimiParts } from './kimi-parts.js'
-import { functionCall, knownUsage, messageItems, type NewMessage } from './message-items.js'
+import { contentPart, contentParts } from './content-part.js'
+import {
+  assistantBody,
+  contextAfter,
+  functionCall,
+  knownUsage,
+  messageItems,
+  type NewMessage,
+} from './message-items.js'
+import { kimiCall, kimiMessage } from './kimi-parts.js'
 import type {
   CompactionItem,
   ConversationItem,
@@ -30,11 +38,9 @@ const KEPT_MESSAGES = 2
 
 const CONTEXT_ROLES = new Set(['_checkpoint', '_usage', '_system_prompt'])
 
-const timeOf = (record: Fields): string | undefined => {
-  const seconds = countIn(record['timestamp'])
-  const milliseconds = countIn(record['time']) ?? countIn(record['created_at'])
-  return timeIn(seconds === undefined ? milliseconds : Math.round(seconds * 1000))
-}
+/** Kimi CLI records seconds, Kimi Code milliseconds. */
+const timeOf = ({ timestamp, time, created_at }: Fields): string | undefined =>
+  unixTime(timestamp ?? time ?? created_at)
 
 /** The ids in the path of a session's file. */
 function sessionOf(path: string): { readonly sessionId: string; readonly agent: string | undefined } {
@@ -134,11 +140,15 @@ class KimiReader implements TranscriptReader {
     const at = timeOf(record)
     if (type === 'TurnBegin') {
       yield* this.flush(at, where)
-      yield* this.message({ body: { role: 'user', content: contentOf(kimiParts(payload['user_input'])) } }, at, where)
+      yield* this.message(
+        { body: { role: 'user', content: contentOf(contentParts(payload['user_input'])) } },
+        at,
+        where,
+      )
     } else if (type === 'StepBegin') {
       yield* this.flush(at, where)
       this.answer = this.newAnswer()
-    } else if (type === 'ContentPart') this.openAnswer().parts.push(kimiPart(payload))
+    } else if (type === 'ContentPart') this.openAnswer().parts.push(contentPart(payload))
     else if (type === 'ToolCall') {
       const call = kimiCall(payload)
       if (call !== undefined) this.openAnswer().calls.push(call)
@@ -175,7 +185,7 @@ class KimiReader implements TranscriptReader {
   private *loopEvent(event: Fields, at: string | undefined, where: SourceLocation): Generator<TranscriptItem> {
     const { type } = event
     if (type === 'step.begin') this.answer = this.newAnswer(textIn(event['uuid']))
-    else if (type === 'content.part') this.openAnswer().parts.push(kimiPart(event['part']))
+    else if (type === 'content.part') this.openAnswer().parts.push(contentPart(event['part']))
     else if (type === 'tool.call') {
       const id = textIn(event['toolCallId'])
       if (id !== undefined) this.openAnswer().calls.push(functionCall(id, event['name'], event['args'] ?? {}))
@@ -200,7 +210,7 @@ class KimiReader implements TranscriptReader {
   private *flush(at: string | undefined, where: SourceLocation, ends = true, usage?: Usage): Generator<TranscriptItem> {
     const { answer } = this
     if (answer === undefined) return
-    const body = kimiAnswer(answer.parts, answer.calls)
+    const body = assistantBody(answer.parts, answer.calls)
     answer.parts = []
     answer.calls = []
     if (ends) this.answer = undefined
@@ -240,17 +250,17 @@ class KimiReader implements TranscriptReader {
   ): CompactionItem {
     this.compactions += 1
     this.history = [...(summary === undefined ? [] : [{ id: undefined, role: summary.role, isPrompt: false }]), ...kept]
-    const text = contentOfSummary(summary)
+    const text = summary === undefined ? '' : contentText(summary.content)
     return {
       kind: 'compaction',
       sourceId: `compaction-${String(this.compactions)}`,
       at,
       trigger: 'unknown',
       summary: text === '' ? { kind: 'none' } : { kind: 'text', text },
-      context: [
-        ...(summary === undefined ? [] : [{ kind: 'inserted', body: summary, isSummary: true } as const]),
-        ...kept.flatMap(({ id }) => (id === undefined ? [] : [{ kind: 'message', sourceId: id } as const])),
-      ],
+      context: contextAfter(
+        summary,
+        kept.flatMap(({ id }) => id ?? []),
+      ),
       tokensBefore: countIn(record['tokensBefore']),
       tokensAfter: countIn(record['tokensAfter']),
       where,
@@ -268,18 +278,10 @@ class KimiReader implements TranscriptReader {
   }
 }
 
-function contentOfSummary(summary: MessageBody | undefined): string {
-  if (summary === undefined) return ''
-  const { content } = summary
-  return typeof content === 'string'
-    ? content
-    : (content ?? []).flatMap((part) => textIn(part['text']) ?? []).join('\n')
-}
-
 function resultOf(callId: unknown, result: unknown): NewMessage {
   const toolCallId = textIn(callId)
   const failed = inside(result, 'is_error') === true || inside(result, 'isError') === true
-  const output = kimiParts(inside(result, 'output'))
+  const output = contentParts(inside(result, 'output'))
   const content = output.length === 0 ? (textIn(inside(result, 'message')) ?? '') : contentOf(output)
   const isError = failed ? { isError: true as const } : {}
   // A result without a call is recorded as a text.

@@ -9,7 +9,7 @@ import { either as E } from 'fp-ts'
 import { messageHash, parseMessage, type MessageBody } from '../domain/values/message.js'
 import { isRecord } from '../lib/is-record.js'
 import { recordable } from '../lib/json.js'
-import { countIn, inside, textIn, timeIn, type Fields } from './bodies.js'
+import { countIn, type Fields, inside, listIn, textIn, timeIn } from './bodies.js'
 import { knownUsage, messageItems } from './message-items.js'
 import { jsonColumn } from './sqlite.js'
 import type {
@@ -31,8 +31,6 @@ const isRow = (value: unknown): value is Fields =>
 /** A column that may be JSON as text. */
 const jsonOf = (value: unknown): unknown => (typeof value === 'string' ? jsonColumn(value) : value)
 
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
-
 interface RequestMessage {
   readonly body: MessageBody
   readonly hash: string
@@ -48,18 +46,18 @@ function messageIn(value: unknown): RequestMessage | undefined {
 
 /** The messages of a request. */
 function requestOf(row: Fields): readonly RequestMessage[] {
-  const stored = listOf(jsonOf(row['messages']))
-  const sent = listOf(inside(jsonOf(row['proxy_server_request']), 'messages'))
+  const stored = listIn(jsonOf(row['messages']))
+  const sent = listIn(inside(jsonOf(row['proxy_server_request']), 'messages'))
   return (stored.length > 0 ? stored : sent).flatMap((message) => messageIn(message) ?? [])
 }
 
 function answerOf(row: Fields): RequestMessage | undefined {
-  const [choice] = listOf(inside(jsonOf(row['response']), 'choices'))
+  const [choice] = listIn(inside(jsonOf(row['response']), 'choices'))
   const message = inside(choice, 'message')
   if (!isRecord(message)) return undefined
   // The next request repeats an answer without the fields that the provider added.
   const { role, content, tool_calls } = message
-  return messageIn({ role, content: content ?? null, ...(listOf(tool_calls).length === 0 ? {} : { tool_calls }) })
+  return messageIn({ role, content: content ?? null, ...(listIn(tool_calls).length === 0 ? {} : { tool_calls }) })
 }
 
 interface Branch {

@@ -1,8 +1,8 @@
 /** Numbers the messages of a record, and reports those that the ledger would reject. */
-import type { MessageBody, ToolCall } from '../domain/values/message.js'
+import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
 import { contentOf, refusalOf, textIn } from './bodies.js'
 import { argumentsOf, textPart, toContentPart } from './content-part.js'
-import type { DamageItem, MessageItem, SourceLocation, Usage } from './transcript.js'
+import type { ContextEntry, DamageItem, MessageItem, SourceLocation, Usage } from './transcript.js'
 
 /** A message of a record, before it has an id. */
 export interface NewMessage {
@@ -56,20 +56,38 @@ export const functionCall = (id: string, name: unknown, input: unknown): ToolCal
   function: { name: textIn(name) ?? 'unknown', arguments: argumentsOf(input) },
 })
 
+/** An answer of the model; undefined if it has neither parts nor calls. */
+export const assistantBody = (
+  parts: readonly ContentPart[],
+  toolCalls: readonly ToolCall[],
+): MessageBody | undefined =>
+  parts.length === 0 && toolCalls.length === 0
+    ? undefined
+    : {
+        role: 'assistant',
+        content: parts.length === 0 ? null : contentOf(parts),
+        ...(toolCalls.length === 0 ? {} : { toolCalls }),
+      }
+
 /** An answer of the model with its thoughts, its text and its calls; undefined if it has none of them. */
-export function answerBody(
+export const answerBody = (
   thoughts: readonly unknown[],
   text: string | undefined,
   toolCalls: readonly ToolCall[],
-): MessageBody | undefined {
-  const parts = [...thoughts.map(toContentPart), ...(text === undefined || text === '' ? [] : [textPart(text)])]
-  if (parts.length === 0 && toolCalls.length === 0) return undefined
-  return {
-    role: 'assistant',
-    content: parts.length === 0 ? null : contentOf(parts),
-    ...(toolCalls.length === 0 ? {} : { toolCalls }),
-  }
-}
+): MessageBody | undefined =>
+  assistantBody(
+    [...thoughts.map(toContentPart), ...(text === undefined || text === '' ? [] : [textPart(text)])],
+    toolCalls,
+  )
+
+/** The context after a compaction: the summary, if it is known, then the kept messages. */
+export const contextAfter = (
+  summary: MessageBody | undefined,
+  keptIds: readonly string[] = [],
+): readonly ContextEntry[] => [
+  ...(summary === undefined ? [] : [{ kind: 'inserted', body: summary, isSummary: true } as const]),
+  ...keptIds.map((sourceId) => ({ kind: 'message', sourceId }) as const),
+]
 
 /** The usage with the counts that are known; undefined if none is. */
 export function knownUsage(usage: Usage): Usage | undefined {

@@ -8,10 +8,11 @@ import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import { canonicalJson } from '../domain/values/hash.js'
 import type { MessageBody, ToolCall } from '../domain/values/message.js'
+import { knownUsage } from './message-items.js'
 import { contentOf, countIn, exitCodeIn, inside, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
 import type { ContentId } from './content-id.js'
-import { argumentsOf, toContentPart, textPart } from './content-part.js'
-import { callsOf, partsOf } from './swe-agent.js'
+import { argumentsOf, contentParts, textPart, toContentPart } from './content-part.js'
+import { callsOf } from './swe-agent.js'
 import type { Head, Importer, Layout, TranscriptItem, TranscriptReader, TranscriptRecord, Usage } from './transcript.js'
 
 const FORMAT = /^mini-swe-agent-\d/u
@@ -28,7 +29,7 @@ type Trajectory = z.infer<typeof trajectorySchema>
 /** The usage, from the format of the chat API or the Responses API. */
 function usageOf(response: unknown, cost: unknown): Usage | undefined {
   const usage = inside(response, 'usage')
-  const counts = {
+  return knownUsage({
     inputTokens: countIn(inside(usage, 'prompt_tokens') ?? inside(usage, 'input_tokens')),
     outputTokens: countIn(inside(usage, 'completion_tokens') ?? inside(usage, 'output_tokens')),
     cacheReadTokens: countIn(
@@ -39,9 +40,7 @@ function usageOf(response: unknown, cost: unknown): Usage | undefined {
         inside(usage, 'output_tokens_details', 'reasoning_tokens'),
     ),
     cost: countIn(cost),
-  }
-  const known = Object.entries(counts).filter(([, value]) => value !== undefined)
-  return known.length === 0 ? undefined : Object.fromEntries(known)
+  })
 }
 
 /** A time in seconds since 1970, as ISO 8601. */
@@ -80,7 +79,7 @@ function assistantBody(message: Fields, place: string): MessageBody {
     const text = textIn(message[field])
     return text === undefined ? [] : [{ type: 'reasoning', text }]
   })
-  const parts = [...thoughts.slice(0, 1), ...partsOf(message['content'])]
+  const parts = [...thoughts.slice(0, 1), ...contentParts(message['content'])]
   return {
     role: 'assistant',
     content: parts.length === 0 && calls.length > 0 ? null : contentOf(parts),
@@ -102,7 +101,7 @@ function bodyOf(message: Fields, place: string): MessageBody | undefined {
   const { role, content } = message
   if (message['type'] === 'function_call_output' || role === 'tool') {
     const toolCallId = textIn(message['call_id']) ?? textIn(message['tool_call_id'])
-    const result = contentOf(partsOf(message['output'] ?? content))
+    const result = contentOf(contentParts(message['output'] ?? content))
     return toolCallId === undefined ? { role: 'user', content: result } : { role: 'tool', content: result, toolCallId }
   }
   if (role === 'exit') return exitBody(message)
@@ -111,7 +110,7 @@ function bodyOf(message: Fields, place: string): MessageBody | undefined {
     ? content.map((part: unknown) =>
         isRecord(part) && typeof part['text'] === 'string' ? textPart(part['text']) : toContentPart(part),
       )
-    : partsOf(content)
+    : contentParts(content)
   return { role, content: contentOf(parts) }
 }
 

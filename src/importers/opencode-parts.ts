@@ -5,6 +5,7 @@
 import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
+import { knownUsage } from './message-items.js'
 import { contentOf, countIn, exitCodeIn, textIn, timeIn, type Fields } from './bodies.js'
 import { argumentsOf, toContentPart, textPart } from './content-part.js'
 import type { Usage } from './transcript.js'
@@ -87,16 +88,14 @@ export function usageOf(tokens: unknown, cost: unknown): Usage | undefined {
   const input = countIn(counted['input'])
   const read = countIn(cache['read'])
   const write = countIn(cache['write'])
-  const found = {
+  return knownUsage({
     inputTokens: input === undefined ? undefined : input + (read ?? 0) + (write ?? 0),
     outputTokens: countIn(counted['output']),
     cacheReadTokens: read,
     cacheWriteTokens: write,
     reasoningTokens: countIn(counted['reasoning']),
     cost: countIn(cost),
-  }
-  const present = Object.entries(found).filter(([, value]) => value !== undefined)
-  return present.length === 0 ? undefined : Object.fromEntries(present)
+  })
 }
 
 /** The content and the calls of an answer that is being assembled. */

@@ -3,9 +3,9 @@
  * which the program builds them. Both are read only if a file contains them.
  */
 import { isRecord } from '../lib/is-record.js'
-import type { ContentPart, MessageBody } from '../domain/values/message.js'
-import { contentOf, countIn, exitCodeIn, inside, textIn, timeIn, type Fields } from './bodies.js'
-import { argumentsOf, toContentPart, textPart } from './content-part.js'
+import type { MessageBody } from '../domain/values/message.js'
+import { argumentsOf, contentPart, textPart, toContentPart } from './content-part.js'
+import { contentOf, countIn, exitCodeIn, type Fields, inside, listIn, textIn, timeIn } from './bodies.js'
 import {
   callIdIn,
   isEmptyStep,
@@ -15,13 +15,6 @@ import {
   type RecordContent,
   type RecordMessage,
 } from './opencode-parts.js'
-
-const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
-/** Texts as text parts, all other values unchanged. */
-const contentPart = (value: unknown): ContentPart => {
-  const text = inside(value, 'text')
-  return isRecord(value) && value['type'] === 'text' && typeof text === 'string' ? textPart(text) : toContentPart(value)
-}
 
 /** A prompt with its files, agents and references. */
 function promptBody(prompt: unknown): MessageBody {

@@ -6,7 +6,7 @@ import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import type { ContentPart, MessageBody, Role, ToolCall } from '../domain/values/message.js'
 import { contentOf, exitCodeIn, inside, textIn, timeIn, type Fields } from './bodies.js'
-import { argumentsOf, toContentPart, textPart } from './content-part.js'
+import { argumentsOf, contentParts, textPart, toContentPart } from './content-part.js'
 
 /** The message of an event. */
 export interface EventMessage {
@@ -36,17 +36,6 @@ export const eventSchema = z.looseObject({
 export type OpenHandsEvent = z.infer<typeof eventSchema>
 
 const callSchema = z.looseObject({ id: text, name: text, arguments: z.unknown().optional(), function: fields })
-
-/** Content of the SDK: a list of texts and images. A text also has a cache marker. */
-function partsOf(content: unknown): readonly ContentPart[] {
-  if (typeof content === 'string') return content === '' ? [] : [textPart(content)]
-  if (!Array.isArray(content)) return content === undefined || content === null ? [] : [toContentPart(content)]
-  return content.map((part: unknown) =>
-    isRecord(part) && part['type'] === 'text' && typeof part['text'] === 'string'
-      ? textPart(part['text'])
-      : toContentPart(part),
-  )
-}
 
 /** The model's reasoning, in the most complete of several forms, which is the form that its provider requires. */
 function thoughtsIn(holder: Fields): readonly ContentPart[] {
@@ -83,10 +72,10 @@ function assistant(parts: readonly ContentPart[], toolCalls: readonly ToolCall[]
 
 /** The content of a result, from its own content or from the fields of older tools. */
 function resultContent(observation: unknown, added: readonly ContentPart[]): MessageBody['content'] {
-  if (!isRecord(observation)) return contentOf([...partsOf(observation), ...added])
+  if (!isRecord(observation)) return contentOf([...contentParts(observation), ...added])
   for (const field of ['content', 'output', 'text', 'message', 'error'] as const)
     if (observation[field] !== undefined && observation[field] !== null)
-      return contentOf([...partsOf(observation[field]), ...added])
+      return contentOf([...contentParts(observation[field]), ...added])
   return contentOf([textPart(argumentsOf(observation)), ...added])
 }
 
@@ -97,7 +86,11 @@ function fromMessage(event: OpenHandsEvent): Pick<EventMessage, 'body' | 'byProg
   const message = event['llm_message']
   if (!isRecord(message) || !isRole(message['role'])) return undefined
   const { role } = message
-  const parts = [...thoughtsIn(message), ...partsOf(message['content']), ...partsOf(event['extended_content'])]
+  const parts = [
+    ...thoughtsIn(message),
+    ...contentParts(message['content']),
+    ...contentParts(event['extended_content']),
+  ]
   if (role === 'assistant') {
     const calls = Array.isArray(message['tool_calls']) ? message['tool_calls'] : []
     return {
@@ -128,7 +121,7 @@ function resultOf(event: OpenHandsEvent): Pick<EventMessage, 'body' | 'isError' 
   const { observation } = event
   const isError = isRecord(observation) && observation['is_error'] === true
   return {
-    ...result(resultContent(observation, partsOf(event['extended_content'])), isError),
+    ...result(resultContent(observation, contentParts(event['extended_content'])), isError),
     exitCode: exitCodeIn(inside(observation, 'metadata', 'exit_code') ?? inside(observation, 'exit_code')),
   }
 }
@@ -138,7 +131,7 @@ const systemSchema = z.looseObject({ system_prompt: z.unknown().optional(), dyna
 function fromSystem(event: OpenHandsEvent): Pick<EventMessage, 'body'> {
   const parsed = systemSchema.safeParse(event)
   const { system_prompt: prompt, dynamic_context: context } = parsed.success ? parsed.data : {}
-  const parts = [prompt, context].flatMap((part) => partsOf(isRecord(part) ? [part] : part))
+  const parts = [prompt, context].flatMap((part) => contentParts(isRecord(part) ? [part] : part))
   return { body: { role: 'system', content: contentOf(parts) } }
 }
 
@@ -150,7 +143,7 @@ function bodyOfEvent(event: OpenHandsEvent): Omit<EventMessage, 'at' | 'answerId
       return fromMessage(event)
     case 'ActionEvent': {
       const call = callOf(event['tool_call'], event.tool_call_id, event.tool_name)
-      const parts = [...thoughtsIn(event), ...partsOf(event['thought'])]
+      const parts = [...thoughtsIn(event), ...contentParts(event['thought'])]
       return call === undefined && parts.length === 0
         ? undefined
         : { body: assistant(parts, call === undefined ? [] : [call]) }

@@ -5,6 +5,7 @@
 import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import type { MessageBody, ToolCall } from '../domain/values/message.js'
+import { knownUsage } from './message-items.js'
 import { contentOf, countIn, exitCodeIn, inside, textIn, timeIn, type Fields } from './bodies.js'
 import { argumentsOf, toContentPart, textPart } from './content-part.js'
 import type { Condensation, EventMessage } from './openhands-events.js'
@@ -54,15 +55,13 @@ function usageIn(response: Fields): Usage | undefined {
   const usage = isRecord(response['usage']) ? response['usage'] : {}
   const input = isRecord(usage['prompt_tokens_details']) ? usage['prompt_tokens_details'] : {}
   const output = isRecord(usage['completion_tokens_details']) ? usage['completion_tokens_details'] : {}
-  const found = {
+  return knownUsage({
     inputTokens: countIn(usage['prompt_tokens']),
     outputTokens: countIn(usage['completion_tokens']),
     cacheReadTokens: countIn(input['cached_tokens']) ?? countIn(usage['cache_read_input_tokens']),
     cacheWriteTokens: countIn(usage['cache_creation_input_tokens']),
     reasoningTokens: countIn(output['reasoning_tokens']),
-  }
-  const present = Object.entries(found).filter(([, value]) => value !== undefined)
-  return present.length === 0 ? undefined : Object.fromEntries(present)
+  })
 }
 
 const answerSchema = z.looseObject({

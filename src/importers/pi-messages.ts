@@ -4,6 +4,7 @@
 import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
+import { knownUsage } from './message-items.js'
 import { contentOf, countIn, exitCodeIn, inside, jsonText, textIn, timeIn, type Fields } from './bodies.js'
 import { argumentsOf, toContentPart, textPart } from './content-part.js'
 import type { Usage } from './transcript.js'
@@ -47,16 +48,14 @@ export function usageOf(value: unknown): Usage | undefined {
   if (!isRecord(value)) return undefined
   const [input, read, written] = [value['input'], value['cacheRead'], value['cacheWrite']].map(countIn)
   const cost = isRecord(value['cost']) ? countIn(value['cost']['total']) : undefined
-  const usage = {
+  return knownUsage({
     inputTokens: input === undefined ? undefined : input + (read ?? 0) + (written ?? 0),
     outputTokens: countIn(value['output']),
     cacheReadTokens: read,
     cacheWriteTokens: written,
     reasoningTokens: countIn(value['reasoning']),
     cost,
-  }
-  const present = Object.entries(usage).filter(([, count]) => count !== undefined)
-  return present.length === 0 ? undefined : Object.fromEntries(present)
+  })
 }
 
 function fromAssistant(message: Fields): Omit<PiMessage, 'at'> {

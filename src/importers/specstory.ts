@@ -3,7 +3,7 @@
  * speaker, the model and the time; a call of a tool is a block with its result. Written for Markdown 2.0 to 2.1 of
  * `specstory-cli/pkg/markdown`. The form has no compactions, and the arguments of most calls only as they are shown.
  */
-import { textIn, timeIn } from './bodies.js'
+import { stemOf, textIn, timeIn } from './bodies.js'
 import { answerBody, messageItems, type NewMessage } from './message-items.js'
 import type {
   Head,
@@ -79,7 +79,7 @@ class SpecstoryReader implements TranscriptReader {
   private count = 0
 
   constructor(path: string) {
-    this.sessionId = (path.split(/[\\/]/u).at(-1) ?? path).replace(/\.md$/u, '')
+    this.sessionId = stemOf(path)
   }
 
   *take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {

@@ -5,10 +5,10 @@
 import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import { canonicalJson } from '../domain/values/hash.js'
-import { contentText, type ContentPart, type MessageBody, type ToolCall } from '../domain/values/message.js'
+import { contentText, type MessageBody, type ToolCall } from '../domain/values/message.js'
 import { contentOf, refusalOf, textIn, type Fields } from './bodies.js'
 import type { ContentId } from './content-id.js'
-import { argumentsOf, toContentPart, textPart } from './content-part.js'
+import { argumentsOf, contentParts, toContentPart } from './content-part.js'
 import type {
   Head,
   Importer,
@@ -49,17 +49,6 @@ type Entry = z.infer<typeof entrySchema>
 const stepSchema = z.looseObject({ action: text, response: text, thought: text, observation: text, query: list })
 type AgentStep = z.infer<typeof stepSchema>
 
-/** Converts content of the chat API to parts. */
-export function partsOf(content: unknown): readonly ContentPart[] {
-  if (typeof content === 'string') return content === '' ? [] : [textPart(content)]
-  if (!Array.isArray(content)) return content === undefined || content === null ? [] : [toContentPart(content)]
-  return content.map((part: unknown) =>
-    isRecord(part) && part['type'] === 'text' && typeof part['text'] === 'string'
-      ? textPart(part['text'])
-      : toContentPart(part),
-  )
-}
-
 /** Converts calls of the chat API. A call without an id, or with a repeated one, gets an id from its position. */
 export function callsOf(calls: readonly unknown[], place: string): readonly ToolCall[] {
   const usedIds = new Set<string>()
@@ -77,7 +66,7 @@ export function callsOf(calls: readonly unknown[], place: string): readonly Tool
 function bodyOf(entry: Entry, place: string): MessageBody {
   const { role } = entry
   const thoughts = role === 'assistant' ? (entry.thinking_blocks ?? []).map(toContentPart) : []
-  const parts = [...thoughts, ...partsOf(entry.content)]
+  const parts = [...thoughts, ...contentParts(entry.content)]
   const toolCalls = role === 'assistant' ? callsOf(entry.tool_calls ?? [], place) : []
   const toolCallId = textIn(entry.tool_call_ids?.[0])
   if (role === 'tool' && toolCallId !== undefined) return { role, content: contentOf(parts), toolCallId }
@@ -143,9 +132,9 @@ function* editsBefore(
     const item = history[at]
     const queryEntry = entrySchema.safeParse(raw)
     if (item === undefined || !queryEntry.success || queryEntry.data.role !== item.entry.role) continue
-    const content = contentOf(partsOf(queryEntry.data.content))
+    const content = contentOf(contentParts(queryEntry.data.content))
     const now = contentText(content)
-    const original = contentText(contentOf(partsOf(item.entry.content)))
+    const original = contentText(contentOf(contentParts(item.entry.content)))
     if (now === (shownContents.get(item.path) ?? original)) continue
     shownContents.set(item.path, now)
     const why = HIDDEN.test(now) || now.length < original.length ? 'masked' : 'replaced'

@@ -7,8 +7,8 @@
 import { isRecord } from '../lib/is-record.js'
 import { join } from 'node:path'
 import type { ToolCall } from '../domain/values/message.js'
-import { countIn, inside, textIn, unixTime, type Fields } from './bodies.js'
-import { answerBody, functionCall, knownUsage, messageItems, type NewMessage } from './message-items.js'
+import { answerBody, contextAfter, functionCall, knownUsage, messageItems, type NewMessage } from './message-items.js'
+import { countIn, type Fields, inside, listIn, stemOf, textIn, unixTime } from './bodies.js'
 import { editorFolders } from './task-files.js'
 import type {
   Head,
@@ -20,8 +20,6 @@ import type {
   TranscriptReader,
   TranscriptRecord,
 } from './transcript.js'
-
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 /** The texts in the leaves of a rendered tree, or a plain text. */
 function leafTexts(value: unknown): readonly string[] {
@@ -47,10 +45,10 @@ const toolResult = (toolCallId: string, content: string): NewMessage => ({
 /** The rounds that the extension recorded of a request. */
 function recordedRounds(requestId: string, metadata: unknown): readonly AnswerRound[] {
   const results = inside(metadata, 'toolCallResults')
-  return listOf(inside(metadata, 'toolCallRounds')).map((round, at) => {
+  return listIn(inside(metadata, 'toolCallRounds')).map((round, at) => {
     const thinking = inside(round, 'thinking')
     const thoughts = leafTexts(inside(thinking, 'text')).join('\n')
-    const calls = listOf(inside(round, 'toolCalls')).flatMap((call): ToolCall[] => {
+    const calls = listIn(inside(round, 'toolCalls')).flatMap((call): ToolCall[] => {
       const id = textIn(inside(call, 'id'))
       return id === undefined ? [] : [functionCall(id, inside(call, 'name'), inside(call, 'arguments'))]
     })
@@ -95,13 +93,13 @@ function shownRound(requestId: string, response: readonly unknown[]): AnswerRoun
 }
 
 function promptOf(message: unknown): string | undefined {
-  const parts = listOf(inside(message, 'parts')).flatMap((part) => textIn(inside(part, 'text')) ?? [])
+  const parts = listIn(inside(message, 'parts')).flatMap((part) => textIn(inside(part, 'text')) ?? [])
   return textIn(message) ?? textIn(inside(message, 'text')) ?? (parts.length === 0 ? undefined : parts.join(''))
 }
 
 /** The summaries that a request made: the round that each covers last, and its text. */
 function summariesOf(metadata: unknown): readonly { readonly roundId: string; readonly text: string }[] {
-  const listed = [...listOf(inside(metadata, 'summaries')), inside(metadata, 'summary')]
+  const listed = [...listIn(inside(metadata, 'summaries')), inside(metadata, 'summary')]
   const found = listed.flatMap((summary) => {
     const roundId = textIn(inside(summary, 'toolCallRoundId'))
     const text = textIn(inside(summary, 'text'))
@@ -147,7 +145,7 @@ class VscodeReader implements TranscriptReader {
       const sourceId = textIn(session['sessionId']) ?? this.stem
       yield { kind: 'conversation', sourceId, title, startedAt: unixTime(session['creationDate']), where }
     }
-    const requests = listOf(session['requests']).filter(isRecord)
+    const requests = listIn(session['requests']).filter(isRecord)
     const ids = new Set(requests.map((request, at) => requestIdOf(request, at)))
     for (const [requestId, sourceIds] of this.emitted) {
       if (ids.has(requestId)) continue
@@ -175,7 +173,7 @@ class VscodeReader implements TranscriptReader {
       outputTokens: countIn(inside(metadata, 'outputTokens')) ?? countIn(request['completionTokens']),
     })
     const recorded = recordedRounds(requestId, metadata)
-    const rounds = recorded.length > 0 ? recorded : [shownRound(requestId, listOf(request['response']))]
+    const rounds = recorded.length > 0 ? recorded : [shownRound(requestId, listIn(request['response']))]
     const sourceIds: string[] = []
     const note = function* (items: Iterable<TranscriptItem>): Generator<TranscriptItem> {
       for (const item of items) {
@@ -200,10 +198,7 @@ class VscodeReader implements TranscriptReader {
       at,
       trigger: 'unknown',
       summary: { kind: 'text', text },
-      context: [
-        { kind: 'inserted', body: { role: 'user', content: text }, isSummary: true },
-        ...(last === -1 ? [] : this.order.slice(last + 1)).map((sourceId) => ({ kind: 'message', sourceId }) as const),
-      ],
+      context: contextAfter({ role: 'user', content: text }, last === -1 ? [] : this.order.slice(last + 1)),
       where,
     }
   }
@@ -219,8 +214,8 @@ function change(session: unknown, { kind, k: keys, v: value, i: length }: Fields
   if (typeof parent !== 'object' || parent === null || name === '__proto__') return false
   if (kind === 3) return Reflect.deleteProperty(parent, name)
   if (kind === 1) return Reflect.set(parent, name, value)
-  const before = listOf(fieldOf(parent, name))
-  return Reflect.set(parent, name, [...before.slice(0, countIn(length) ?? before.length), ...listOf(value)])
+  const before = listIn(fieldOf(parent, name))
+  return Reflect.set(parent, name, [...before.slice(0, countIn(length) ?? before.length), ...listIn(value)])
 }
 
 const fieldOf = (value: unknown, key: unknown): unknown =>
@@ -242,8 +237,6 @@ function recognize({ records, text }: Head): Layout | undefined {
     ? 'json'
     : undefined
 }
-
-const stemOf = (path: string): string => (path.split(/[\\/]/u).at(-1) ?? path).replace(/\.\w+$/u, '')
 
 /** The importer of Copilot Chat in VS Code. */
 export const vscodeCopilot: Importer = {

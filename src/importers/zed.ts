@@ -7,13 +7,11 @@ import * as zlib from 'node:zlib'
 import { isRecord } from '../lib/is-record.js'
 import { join } from 'node:path'
 import type { ContentPart, ToolCall } from '../domain/values/message.js'
-import { contentOf, inside, jsonText, textIn, timeIn, type Fields } from './bodies.js'
+import { contentOf, type Fields, inside, jsonText, listIn, textIn, timeIn } from './bodies.js'
 import { textPart, toContentPart } from './content-part.js'
 import { answerBody, functionCall, messageItems, type NewMessage } from './message-items.js'
 import { databaseFiles, databaseRecords, jsonColumn, SQLITE, type Database, type DatabaseRecord } from './sqlite.js'
 import type { Head, Importer, Layout, SourceLocation, TranscriptItem, TranscriptRecord } from './transcript.js'
-
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 /** A part of a message: `{"Text": …}`, `{"Mention": …}` and so on. */
 function contentPart(part: unknown): ContentPart {
@@ -40,7 +38,7 @@ function agentMessages(agent: Fields): readonly NewMessage[] {
   const thoughts: unknown[] = []
   const texts: string[] = []
   const calls: ToolCall[] = []
-  for (const part of listOf(agent['content'])) {
+  for (const part of listIn(agent['content'])) {
     const call = inside(part, 'ToolUse')
     const thinking = inside(part, 'Thinking')
     const text = textIn(inside(part, 'Text'))
@@ -61,7 +59,7 @@ function agentMessages(agent: Fields): readonly NewMessage[] {
 
 /** A message of the older form: segments of text, uses of tools and their results. */
 function segmentMessages(message: Fields): readonly NewMessage[] {
-  const segments = listOf(message['segments'])
+  const segments = listIn(message['segments'])
   const texts = segments.flatMap((each) =>
     inside(each, 'type') === 'text' ? (textIn(inside(each, 'text')) ?? []) : [],
   )
@@ -72,7 +70,7 @@ function segmentMessages(message: Fields): readonly NewMessage[] {
       ? []
       : [{ body: { role: message['role'] === 'system' ? 'system' : 'user', content: contentOf(parts) } }]
   }
-  const calls = listOf(message['tool_uses']).flatMap((call) => {
+  const calls = listIn(message['tool_uses']).flatMap((call) => {
     const id = textIn(inside(call, 'id'))
     return id === undefined ? [] : [functionCall(id, inside(call, 'name'), inside(call, 'input') ?? {})]
   })
@@ -81,7 +79,7 @@ function segmentMessages(message: Fields): readonly NewMessage[] {
     texts.join('\n'),
     calls,
   )
-  const results = listOf(message['tool_results']).flatMap((result) => {
+  const results = listIn(message['tool_results']).flatMap((result) => {
     const id = textIn(inside(result, 'tool_use_id'))
     return isRecord(result) && id !== undefined ? [resultOf(id, result)] : []
   })
@@ -94,7 +92,7 @@ function messagesOf(message: unknown): readonly NewMessage[] {
   if (message === 'Resume') return [{ body: { role: 'user', content: 'Continue where you left off' }, byProgram: true }]
   if (isRecord(agent)) return agentMessages(agent)
   if (isRecord(user)) {
-    const parts = listOf(user['content']).map(contentPart)
+    const parts = listIn(user['content']).map(contentPart)
     return parts.length === 0 ? [] : [{ body: { role: 'user', content: contentOf(parts) } }]
   }
   return isRecord(message) && 'segments' in message ? segmentMessages(message) : []
@@ -116,7 +114,7 @@ function* threadItems(row: Fields, thread: Fields, where: SourceLocation): Gener
   // An edited prompt has another id, and so have the answers after it.
   let prompt = 'start'
   let count = 0
-  for (const [at, message] of listOf(thread['messages']).entries()) {
+  for (const [at, message] of listIn(thread['messages']).entries()) {
     const location = { ...where, path: `${where.path ?? ''}, message ${String(at + 1)}` }
     const userId = textIn(inside(message, 'User', 'id'))
     count = userId === undefined ? count + 1 : 0
