@@ -9,6 +9,7 @@ import type { EventData, RecordedEvent } from '../domain/events/index.js'
 import { forgottenOf, type ForgottenReport } from './forgotten.js'
 import type { ReportInput, ReportMessage, ReportToolCall, RemainingSummary } from './report-input.js'
 import type { TotalKey } from './totals.js'
+import { toolOfCall } from '../domain/conversation/call-groups.js'
 import { conversationStream } from '../domain/values/ids.js'
 import { contentText, type MessageBody, type ToolCall } from '../domain/values/message.js'
 import { findEstimator } from '../recording/estimators.js'
@@ -70,23 +71,9 @@ export function toReportMessage(
 }
 
 /** A tool call in the report's form. */
-export const toReportCall = (call: ToolCall): ReportToolCall => ({
-  id: call.id,
-  name: call.function?.name ?? customOf(call).name,
-  arguments: call.function?.arguments ?? customOf(call).input,
-})
-
-/** The name and input of a tool call with free text, or of an unknown kind. */
-function customOf(call: Readonly<Record<string, unknown>> & { readonly type: string }): {
-  name: string
-  input: string
-} {
-  const { custom } = call
-  const of = (key: string): string => {
-    const value: unknown = typeof custom === 'object' && custom !== null ? Reflect.get(custom, key) : undefined
-    return typeof value === 'string' ? value : ''
-  }
-  return { name: of('name') === '' ? call.type : of('name'), input: of('input') }
+export function toReportCall(call: ToolCall): ReportToolCall {
+  const { name, input } = toolOfCall(call)
+  return { id: call.id, name, arguments: input }
 }
 
 /** The messages that are in the context verbatim after a cycle, and those that a program added with its summary. */

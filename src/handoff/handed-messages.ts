@@ -4,7 +4,8 @@
  */
 import { isRecord } from '../lib/is-record.js'
 import { exactJson, exactText } from '../lib/json.js'
-import { isTextPart, type ContentPart, type MessageBody, type ToolCall } from '../domain/values/message.js'
+import { toolOfCall } from '../domain/conversation/call-groups.js'
+import { isReasoning, isTextPart, type ContentPart, type MessageBody, type ToolCall } from '../domain/values/message.js'
 import type { SessionCall, SessionPart, SessionResult, SessionTurn } from './session.js'
 import { translated } from './tools.js'
 
@@ -50,8 +51,6 @@ function imageOf(part: ContentPart): SessionPart | undefined {
   return found === undefined ? undefined : image(found['mediaType'], found['data'])
 }
 
-const REASONING = /think|reason|thought/iu
-
 /** A text as a part. APIs reject one without a letter. */
 const textPart = (text: string): SessionPart[] => (text.trim() === '' ? [] : [{ kind: 'text', text }])
 
@@ -60,7 +59,7 @@ function partsOf(content: MessageBody['content'], losses: Losses): SessionPart[]
   if (content === null) return []
   if (typeof content === 'string') return textPart(content)
   return content.flatMap((part): SessionPart[] => {
-    if (REASONING.test(part.type)) {
+    if (isReasoning(part)) {
       lose(losses, 'reasoning of the model')
       return []
     }
@@ -79,20 +78,13 @@ interface CallParts {
 }
 
 function callParts(call: ToolCall): CallParts {
-  if (call.function !== undefined) {
-    const { name, arguments: text } = call.function
-    try {
-      const input = exactJson(text === '' ? '{}' : text)
-      return { name, input: isRecord(input) ? input : text }
-    } catch {
-      return { name, input: text }
-    }
-  }
-  const { custom } = call
-  const { name, input } = isRecord(custom) ? custom : {}
-  return {
-    name: typeof name === 'string' ? name : call.type,
-    input: typeof input === 'string' ? input : (exactText(input) ?? ''),
+  const { name, input: text } = toolOfCall(call)
+  if (call.function === undefined) return { name, input: text }
+  try {
+    const input = exactJson(text === '' ? '{}' : text)
+    return { name, input: isRecord(input) ? input : text }
+  } catch {
+    return { name, input: text }
   }
 }
 

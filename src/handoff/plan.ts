@@ -17,6 +17,7 @@ import type { HandoffFailure } from './failures.js'
 import { lose, piecesOf, type HandedMessage, type Losses, type Piece } from './handed-messages.js'
 import type { SessionTurn } from './session.js'
 import { exactText } from '../lib/json.js'
+import { textIn } from '../lib/text-in.js'
 
 /** The tokens of a handed over session, unless a budget is set: half of a small context window. */
 export const HANDOFF_TOKENS = 100_000
@@ -59,8 +60,6 @@ interface Sorted {
   readonly instructions: readonly string[]
   readonly losses: Losses
 }
-
-const textIn = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 
 /** The parts of the context now, in order. */
 const partsOf = (state: Conversation): readonly ObservedPart[] =>

@@ -79,7 +79,6 @@ export interface ProgramDirectory {
 export interface SessionWriter {
   /** The name, as importers use it. */
   readonly program: string
-  readonly title: string
   /** The directory in which the program stores its data, from its environment variables. */
   home(environment: Readonly<Record<string, string | undefined>>, home: string): string
   /** Returns instructions for the user if the directory lacks something that only the program can create. */

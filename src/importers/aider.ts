@@ -10,7 +10,8 @@
  * left out until it has ended, because a recorded message cannot grow.
  */
 import { basename, dirname } from 'node:path'
-import { textIn, timeIn } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { timeIn } from './bodies.js'
 import type {
   Head,
   Importer,

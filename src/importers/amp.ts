@@ -3,10 +3,12 @@
  * summary; the messages before it leave the context. Written for threads of 2025 until 2026-03-31, after which Amp keeps
  * threads on its server; Amp publishes no format, and agentsview describes this one.
  */
+import { dataFolder } from '../lib/user-folders.js'
 import { isRecord } from '../lib/is-record.js'
 import { join } from 'node:path'
 import { contextAfter, knownUsage, messageItems } from './message-items.js'
-import { countIn, type Fields, inside, jsonText, listIn, pathOfUri, textIn, timeIn } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { countIn, type Fields, inside, jsonText, listIn, pathOfUri, timeIn } from './bodies.js'
 import { messagesIn } from './task-blocks.js'
 import type { Head, Importer, Layout, SourceLocation, TranscriptItem, TranscriptRecord, Usage } from './transcript.js'
 
@@ -109,7 +111,7 @@ export const amp: Importer = {
   program: 'amp',
   title: 'Amp',
   homes(environment, home) {
-    const data = textIn(environment['XDG_DATA_HOME']) ?? join(home, '.local', 'share')
+    const data = dataFolder(environment, home)
     const folders = textIn(environment['AMP_DATA_DIR'])?.split(',') ?? [join(data, 'amp')]
     return folders.map((folder) => join(folder.trim(), 'threads'))
   },

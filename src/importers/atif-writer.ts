@@ -2,9 +2,11 @@
 import { isRecord } from '../lib/is-record.js'
 import { exactJson, exactText, recordable } from '../lib/json.js'
 import { withoutUndefined } from '../lib/without-undefined.js'
+import { toolOfCall } from '../domain/conversation/call-groups.js'
 import {
   bodyOf,
   contentText,
+  isReasoning,
   isTextPart,
   type ContentPart,
   type MessageBody,
@@ -47,7 +49,6 @@ function partFor(part: ContentPart): Part {
 const contentFor = (content: MessageBody['content'] | readonly ContentPart[]): AtifContent =>
   typeof content === 'string' || content === null ? (content ?? '') : content.map(partFor)
 
-const REASONING = /think|reason|thought/iu
 const reasoningIn = (part: ContentPart): string | undefined =>
   [part['text'], part['thinking']].find((text) => typeof text === 'string')
 
@@ -103,7 +104,7 @@ function stepFor(message: RecordedMessage, index: number): Omit<AtifStep, 'step_
   const { role, content, attributes, createdAt, toolCalls = [] } = message
   const source = role === 'assistant' ? 'agent' : role === 'system' || role === 'developer' ? 'system' : 'user'
   const parts = typeof content === 'string' || content === null ? [] : content
-  const reasoning = parts.filter(({ type }) => REASONING.test(type)).flatMap((part) => reasoningIn(part) ?? [])
+  const reasoning = parts.filter(isReasoning).flatMap((part) => reasoningIn(part) ?? [])
   const model = attributes?.['model']
   const metrics = metricsFor(attributes)
   const step = {
@@ -111,7 +112,7 @@ function stepFor(message: RecordedMessage, index: number): Omit<AtifStep, 'step_
     source,
     ...(source === 'agent' && typeof model === 'string' ? { model_name: model } : {}),
     message: contentFor(
-      parts.length === 0 ? content : parts.filter(({ type }) => source !== 'agent' || !REASONING.test(type)),
+      parts.length === 0 ? content : parts.filter((part) => source !== 'agent' || !isReasoning(part)),
     ),
     ...(source === 'agent' && reasoning.length > 0 ? { reasoning_content: reasoning.join('\n\n') } : {}),
     ...(toolCalls.length === 0
@@ -119,7 +120,7 @@ function stepFor(message: RecordedMessage, index: number): Omit<AtifStep, 'step_
       : {
           tool_calls: toolCalls.map((call) => ({
             tool_call_id: call.id,
-            function_name: call.function?.name ?? nameOf(call),
+            function_name: toolOfCall(call).name,
             arguments: argumentsFor(call),
           })),
         }),
@@ -127,9 +128,6 @@ function stepFor(message: RecordedMessage, index: number): Omit<AtifStep, 'step_
   } satisfies Omit<AtifStep, 'step_id'>
   return { ...step, extra: noteFor(message, index, bodyOfStep({ ...step, step_id: 1 })) }
 }
-
-const nameOf = ({ custom, type }: ToolCall & { readonly custom?: unknown }): string =>
-  isRecord(custom) && typeof custom['name'] === 'string' ? custom['name'] : type
 
 function resultFor(message: RecordedMessage, index: number): AtifResult {
   const result = { source_call_id: message.toolCallId, content: contentFor(message.content) }

@@ -7,10 +7,6 @@ import { parseMessage, type ContentPart, type MessageBody } from '../domain/valu
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** A non-empty string; undefined for any other value. */
-export const textIn = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined
-
 /** A count: a finite number, not negative; undefined for any other value. */
 export const countIn = (value: unknown): number | undefined =>
   typeof value === 'bigint'

@@ -8,7 +8,8 @@ import { isRecord } from '../lib/is-record.js'
 import { basename } from 'node:path'
 import { z } from 'zod'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
-import { contentOf, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { contentOf, refusalOf, timeIn, type Fields } from './bodies.js'
 import { toContentPart, textPart } from './content-part.js'
 import type {
   Head,

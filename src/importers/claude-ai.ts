@@ -5,7 +5,8 @@
  */
 import { isRecord } from '../lib/is-record.js'
 import type { ContentPart } from '../domain/values/message.js'
-import { contentOf, textIn, timeIn, type Fields } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { contentOf, timeIn, type Fields } from './bodies.js'
 import { answerMessagesOf } from './claude-code-content.js'
 import { contentPart, textPart, toContentPart } from './content-part.js'
 import { LiveOrder } from './live-order.js'

@@ -6,7 +6,8 @@
  * (`--replay-user-messages`).
  */
 import { isRecord } from '../lib/is-record.js'
-import { inside, textIn, type Fields } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { inside, type Fields } from './bodies.js'
 import { claudeCode } from './claude-code.js'
 import type { ContentId } from './content-id.js'
 import type { Head, Importer, Layout, TranscriptItem, TranscriptReader, TranscriptRecord } from './transcript.js'

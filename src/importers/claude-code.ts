@@ -7,6 +7,7 @@
  * A large tool result is in a separate file, and the transcript contains the preview that the model received. The
  * importer takes the preview, because the model saw only that.
  */
+import { agentFolders } from '../lib/user-folders.js'
 import { readFileSync } from 'node:fs'
 import {
   createConversation,
@@ -226,10 +227,10 @@ function createReader(path: string): TranscriptReader {
 export const claudeCode: Importer = {
   program: 'claude-code',
   title: 'Claude Code',
-  homes: ({ CLAUDE_CONFIG_DIR: folder }, home) =>
-    (folder ?? '') === ''
-      ? [`${home}/.claude/projects`, `${home}/.config/claude/projects`]
-      : [`${folder ?? ''}/projects`],
+  homes(environment, home) {
+    const projects = `${agentFolders.claudeCode(environment, home)}/projects`
+    return (environment['CLAUDE_CONFIG_DIR'] ?? '') === '' ? [projects, `${home}/.config/claude/projects`] : [projects]
+  },
   recognize: ({ records }) =>
     records.some(isOfClaudeCode) && !records.some((record) => isOfIFlow(record) || isOfQwen(record))
       ? 'lines'

@@ -7,7 +7,8 @@
  */
 import { isRecord } from '../lib/is-record.js'
 import type { MessageBody } from '../domain/values/message.js'
-import { contentOf, countIn, exitCodeIn, type Fields, inside, jsonText, roundedText, stemOf, textIn } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { contentOf, countIn, exitCodeIn, type Fields, inside, jsonText, roundedText, stemOf } from './bodies.js'
 import type { ContentId } from './content-id.js'
 import { toContentPart } from './content-part.js'
 import { answerBody, functionCall, messageItems, type NewMessage } from './message-items.js'

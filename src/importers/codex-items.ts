@@ -6,7 +6,8 @@ import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import { hashOf } from '../domain/values/hash.js'
 import { contentText, messageHash, type ContentPart, type MessageBody, type Role } from '../domain/values/message.js'
-import { contentOf, exitCodeIn, jsonText, textIn, type Fields } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { contentOf, exitCodeIn, jsonText, type Fields } from './bodies.js'
 import { toContentPart, textPart } from './content-part.js'
 
 /** The message of an item. */

@@ -11,7 +11,8 @@ import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import { exactText } from '../lib/json.js'
 import { isTooDeep, MAX_LEVELS } from '../lib/nesting.js'
-import { countIn, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { countIn, refusalOf, timeIn, type Fields } from './bodies.js'
 import { damageIn } from './codex-compressed.js'
 import {
   beginTurn,

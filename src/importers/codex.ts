@@ -2,8 +2,9 @@
  * Codex CLI: rollouts in `sessions/<year>/<month>/<day>/` and `archived_sessions/` of its directory, one file per
  * conversation. Codex compresses files after a week.
  */
+import { agentFolders } from '../lib/user-folders.js'
 import { isRecord } from '../lib/is-record.js'
-import { textIn, timeIn } from './bodies.js'
+import { timeIn } from './bodies.js'
 import { beginsCompressed, rolloutRecords } from './codex-compressed.js'
 import { lineOf, readRollout } from './codex-reader.js'
 import type { Head, Importer, Layout } from './transcript.js'
@@ -34,7 +35,7 @@ export const codex: Importer = {
   program: 'codex',
   title: 'Codex CLI',
   homes(environment, home) {
-    const root = textIn(environment['CODEX_HOME']) ?? `${home}/.codex`
+    const root = agentFolders.codex(environment, home)
     return [`${root}/sessions`, `${root}/archived_sessions`]
   },
   recognize,

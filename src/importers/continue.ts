@@ -8,7 +8,8 @@ import { join } from 'node:path'
 import type { ToolCall } from '../domain/values/message.js'
 import { contentParts, textPart, toContentPart } from './content-part.js'
 import { assistantBody, contextAfter, functionCall, messageItems, type NewMessage } from './message-items.js'
-import { contentOf, type Fields, inside, listIn, pathOfUri, textIn } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { contentOf, type Fields, inside, listIn, pathOfUri } from './bodies.js'
 import type { Head, Importer, Layout, SourceLocation, TranscriptItem, TranscriptRecord } from './transcript.js'
 
 const FINAL = new Set(['done', 'errored', 'canceled'])

@@ -2,11 +2,13 @@
  * Crush: the database `.crush/crush.db` of a project. A message has its parts as JSON; a summary is a message of its own,
  * with which the context begins afterwards. Written for the migrations of charmbracelet/crush up to 2026-03 (0.1 to 0.40).
  */
+import { dataFolder } from '../lib/user-folders.js'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isRecord } from '../lib/is-record.js'
 import { contentText, type ContentPart, type MessageBody } from '../domain/values/message.js'
-import { contentOf, inside, textIn, unixTime, type Fields } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { contentOf, inside, unixTime, type Fields } from './bodies.js'
 import { textPart, toContentPart } from './content-part.js'
 import { assistantBody, contextAfter, functionCall, messageItems, type NewMessage } from './message-items.js'
 import { databaseFiles, databaseRecords, jsonColumn, SQLITE, type Database, type DatabaseRecord } from './sqlite.js'
@@ -151,7 +153,7 @@ export const crush: Importer = {
   program: 'crush',
   title: 'Crush',
   homes(environment, home) {
-    const data = textIn(environment['XDG_DATA_HOME']) ?? join(home, '.local', 'share')
+    const data = dataFolder(environment, home)
     const local = textIn(environment['LOCALAPPDATA'])
     const lists = [data, ...(local === undefined ? [] : [local])].map((root) => join(root, 'crush', 'projects.json'))
     return [...lists.flatMap(projectFolders), join(home, '.crush')]

@@ -11,7 +11,8 @@ import { isRecord } from '../lib/is-record.js'
 import { basename, dirname } from 'node:path'
 import { z } from 'zod'
 import { contentText, type MessageBody } from '../domain/values/message.js'
-import { refusalOf, textIn, timeIn, type Fields } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { refusalOf, timeIn, type Fields } from './bodies.js'
 import { messageIn, fingerprintOf, type Call, type GeminiMessage } from './gemini-messages.js'
 import type {
   CompactionItem,

@@ -1,7 +1,7 @@
 /** Gemini CLI: sessions in `~/.gemini/tmp/<project>/chats/`, as one JSON object or, since 2026, as JSON Lines. */
+import { agentFolders } from '../lib/user-folders.js'
 import { isRecord } from '../lib/is-record.js'
 import { join } from 'node:path'
-import { textIn } from './bodies.js'
 import { createGeminiReader } from './gemini-reader.js'
 import type { Head, Importer, Layout } from './transcript.js'
 
@@ -28,7 +28,7 @@ function recognize({ records, text }: Head): Layout | undefined {
 export const gemini: Importer = {
   program: 'gemini',
   title: 'Gemini CLI',
-  homes: (environment, home) => [join(textIn(environment['GEMINI_CLI_HOME']) ?? home, '.gemini', 'tmp')],
+  homes: (environment, home) => [join(agentFolders.gemini(environment, home), 'tmp')],
   recognize,
   read: createGeminiReader,
 }

@@ -4,10 +4,12 @@
  * successors with `message_id` (Goose 1.0 to 1.20). A compaction keeps every message, and marks it invisible for the
  * agent; after them it inserts its summary and an instruction to continue, both invisible for the user.
  */
+import { dataFolder } from '../lib/user-folders.js'
 import { isRecord } from '../lib/is-record.js'
 import { join } from 'node:path'
 import { contentText, type ToolCall } from '../domain/values/message.js'
-import { contentOf, countIn, type Fields, inside, jsonText, stemOf, textIn, timeIn, unixTime } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { contentOf, countIn, type Fields, inside, jsonText, stemOf, timeIn, unixTime } from './bodies.js'
 import { contentPart } from './content-part.js'
 import type { ContentId } from './content-id.js'
 import { assistantBody, functionCall, messageItems, type NewMessage } from './message-items.js'
@@ -206,7 +208,7 @@ export const goose: Importer = {
   title: 'Goose',
   homes(environment, home) {
     const root = textIn(environment['GOOSE_PATH_ROOT'])
-    const data = textIn(environment['XDG_DATA_HOME']) ?? join(home, '.local', 'share')
+    const data = dataFolder(environment, home)
     const roaming = textIn(environment['APPDATA'])
     return [
       ...(root === undefined ? [] : [join(root, 'data', 'sessions')]),

@@ -72,6 +72,10 @@ export interface RecognizedTranscript {
   readonly layout: Layout
 }
 
+/** The name of a program for people. */
+export const titleOfProgram = (program: string): string =>
+  importers.find((each) => each.program === program)?.title ?? program
+
 /** Recognizes the program of a file by its content; undefined if no importer recognizes it. */
 export async function recognizeTranscript(path: string): Promise<RecognizedTranscript | undefined> {
   const head = await headOf(path)

@@ -1,7 +1,8 @@
 /** Converts the messages of Kimi CLI and Kimi Code: roles and parts of the chat API, with thoughts as parts. */
 import { isRecord } from '../lib/is-record.js'
 import type { ToolCall } from '../domain/values/message.js'
-import { contentOf, textIn, type Fields } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { contentOf, type Fields } from './bodies.js'
 import { contentParts } from './content-part.js'
 
 import { assistantBody, functionCall, type NewMessage } from './message-items.js'

@@ -1,6 +1,7 @@
 /** Numbers the messages of a record, and reports those that the ledger would reject. */
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
-import { contentOf, refusalOf, textIn } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { contentOf, refusalOf } from './bodies.js'
 import { argumentsOf, textPart, toContentPart } from './content-part.js'
 import type { ContextEntry, DamageItem, MessageItem, SourceLocation, Usage } from './transcript.js'
 

@@ -7,7 +7,8 @@
  */
 import { isRecord } from '../lib/is-record.js'
 import type { MessageBody } from '../domain/values/message.js'
-import { refusalOf, textIn, timeIn, type Fields } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { refusalOf, timeIn, type Fields } from './bodies.js'
 import {
   compactionRequestIn,
   infoSchema,

@@ -5,7 +5,8 @@
 import { isRecord } from '../lib/is-record.js'
 import type { MessageBody } from '../domain/values/message.js'
 import { argumentsOf, contentPart, textPart, toContentPart } from './content-part.js'
-import { contentOf, countIn, exitCodeIn, type Fields, inside, listIn, textIn, timeIn } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { contentOf, countIn, exitCodeIn, type Fields, inside, listIn, timeIn } from './bodies.js'
 import {
   callIdIn,
   isEmptyStep,

@@ -2,9 +2,9 @@
  * opencode (anomalyco/opencode): the JSON of `opencode export`, the `storage/` tree of older versions, its database if
  * this version of Node.js can read SQLite, and the newer events if a file contains them.
  */
+import { agentFolders } from '../lib/user-folders.js'
 import { isRecord } from '../lib/is-record.js'
-import { join } from 'node:path'
-import { textIn } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
 import { filesOfSession, isInTree, recordsOfDatabase } from './opencode-files.js'
 import { isDatabase, SQLITE } from './sqlite.js'
 import { OpencodeReader } from './opencode-reader.js'
@@ -70,9 +70,7 @@ async function* recordsIn(path: string): AsyncGenerator<TranscriptRecord> {
 export const opencode: Importer = {
   program: 'opencode',
   title: 'opencode',
-  homes: (environment, home) => [
-    join(textIn(environment['XDG_DATA_HOME']) ?? join(home, '.local', 'share'), 'opencode'),
-  ],
+  homes: (environment, home) => [agentFolders.opencode(environment, home)],
   recognize,
   siblings: async (path) => (await filesOfSession(path)) ?? [path],
   records: recordsIn,

@@ -5,7 +5,8 @@
 import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import type { ContentPart, MessageBody, Role, ToolCall } from '../domain/values/message.js'
-import { contentOf, exitCodeIn, inside, textIn, timeIn, type Fields } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { contentOf, exitCodeIn, inside, timeIn, type Fields } from './bodies.js'
 import { argumentsOf, contentParts, textPart, toContentPart } from './content-part.js'
 
 /** The message of an event. */

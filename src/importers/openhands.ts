@@ -4,7 +4,7 @@
  */
 import { readdir } from 'node:fs/promises'
 import { join, sep } from 'node:path'
-import { textIn } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
 import { eventSchema } from './openhands-events.js'
 import { isBaseState, openhandsReader } from './openhands-reader.js'
 import { v0Schema } from './openhands-trajectory.js'

@@ -7,7 +7,8 @@ import { isRecord } from '../lib/is-record.js'
 import { sentenceOf } from '../ports/store-error.js'
 import { messageHash, type MessageBody } from '../domain/values/message.js'
 import { isTooDeep, MAX_LEVELS } from '../lib/nesting.js'
-import { countIn, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { countIn, refusalOf, timeIn, type Fields } from './bodies.js'
 import { readLines } from './reread-lines.js'
 import {
   branchText,

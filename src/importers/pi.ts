@@ -1,6 +1,8 @@
 /** pi: one JSON Lines file per session, in `sessions/<directory in which it ran>/` of its own directory. */
+import { agentFolders } from '../lib/user-folders.js'
 import { isRecord } from '../lib/is-record.js'
-import { textIn, timeIn } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { timeIn } from './bodies.js'
 import { readSession } from './pi-reader.js'
 import type { Head, Importer, Layout } from './transcript.js'
 
@@ -30,7 +32,7 @@ export const pi: Importer = {
   title: 'pi',
   homes(environment, home) {
     const sessions = textIn(environment['PI_CODING_AGENT_SESSION_DIR'])
-    const agent = textIn(environment['PI_CODING_AGENT_DIR']) ?? `${home}/.pi/agent`
+    const agent = agentFolders.pi(environment, home)
     return [...(sessions === undefined ? [] : [sessions]), `${agent}/sessions`]
   },
   recognize,

@@ -3,7 +3,8 @@
  * speaker, the model and the time; a call of a tool is a block with its result. Written for Markdown 2.0 to 2.1 of
  * `specstory-cli/pkg/markdown`. The form has no compactions, and the arguments of most calls only as they are shown.
  */
-import { stemOf, textIn, timeIn } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { stemOf, timeIn } from './bodies.js'
 import { answerBody, messageItems, type NewMessage } from './message-items.js'
 import type {
   Head,

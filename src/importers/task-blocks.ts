@@ -6,7 +6,8 @@
 import { isRecord } from '../lib/is-record.js'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
 import { isTooDeep } from '../lib/nesting.js'
-import { contentOf, jsonText, roundedText, textIn, type Fields } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { contentOf, jsonText, roundedText, type Fields } from './bodies.js'
 import type { ContentId } from './content-id.js'
 import { argumentsOf, toContentPart, textPart } from './content-part.js'
 

@@ -2,7 +2,8 @@
 import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import { contentText } from '../domain/values/message.js'
-import { textIn, type Fields } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { type Fields } from './bodies.js'
 import type { ContentId } from './content-id.js'
 import { createContentIds, messagesIn, type RecordMessage } from './task-blocks.js'
 

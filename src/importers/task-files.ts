@@ -5,7 +5,8 @@
 import { isRecord } from '../lib/is-record.js'
 import { access } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { textIn, type Fields } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { type Fields } from './bodies.js'
 import type { Head } from './transcript.js'
 
 /** Names of the companion files. They contain no conversation. */

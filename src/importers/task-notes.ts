@@ -4,7 +4,8 @@
  */
 import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
-import { countIn, textIn, timeIn, type Fields } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { countIn, timeIn, type Fields } from './bodies.js'
 import { taskFileOf } from './task-files.js'
 import type { TranscriptRecord, Usage } from './transcript.js'
 

@@ -4,7 +4,8 @@
  */
 import { isRecord } from '../lib/is-record.js'
 import { basename, dirname } from 'node:path'
-import { countIn, jsonText, refusalOf, textIn, timeIn } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { countIn, jsonText, refusalOf, timeIn } from './bodies.js'
 import type { ContentId } from './content-id.js'
 import type { RecordMessage } from './task-blocks.js'
 import { entriesOf, messagesOf, summaryTextOf, type Entry, type TaskRecord } from './task-entries.js'

@@ -3,7 +3,7 @@
  * add an entry and a test with the beginning of a file.
  */
 import { isRecord } from '../lib/is-record.js'
-import { textIn } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
 import type { Head } from './transcript.js'
 
 /** A format that is recognized and rejected. */

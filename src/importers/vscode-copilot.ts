@@ -8,7 +8,8 @@ import { isRecord } from '../lib/is-record.js'
 import { join } from 'node:path'
 import type { ToolCall } from '../domain/values/message.js'
 import { answerBody, contextAfter, functionCall, knownUsage, messageItems, type NewMessage } from './message-items.js'
-import { countIn, type Fields, inside, listIn, stemOf, textIn, unixTime } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { countIn, type Fields, inside, listIn, stemOf, unixTime } from './bodies.js'
 import { editorFolders } from './task-files.js'
 import type {
   Head,

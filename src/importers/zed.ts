@@ -3,11 +3,13 @@
  * `crates/agent/src/db.rs` and `thread.rs` with the version 0.3.0 of a thread, and for the older form with segments. Zed
  * records no compactions, and no times except those of the thread.
  */
+import { dataFolder } from '../lib/user-folders.js'
 import * as zlib from 'node:zlib'
 import { isRecord } from '../lib/is-record.js'
 import { join } from 'node:path'
 import type { ContentPart, ToolCall } from '../domain/values/message.js'
-import { contentOf, type Fields, inside, jsonText, listIn, textIn, timeIn } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { contentOf, type Fields, inside, jsonText, listIn, timeIn } from './bodies.js'
 import { textPart, toContentPart } from './content-part.js'
 import { answerBody, functionCall, messageItems, type NewMessage } from './message-items.js'
 import { databaseFiles, databaseRecords, jsonColumn, SQLITE, type Database, type DatabaseRecord } from './sqlite.js'
@@ -173,7 +175,7 @@ export const zed: Importer = {
   program: 'zed',
   title: 'Zed',
   homes(environment, home) {
-    const data = textIn(environment['XDG_DATA_HOME']) ?? join(home, '.local', 'share')
+    const data = dataFolder(environment, home)
     const local = textIn(environment['LOCALAPPDATA'])
     return [
       join(data, 'zed', 'threads'),

@@ -1,7 +1,7 @@
 /** A conversation as Markdown, for people. */
+import { toolOfCall } from '../domain/conversation/call-groups.js'
 import { contentText, isTextPart, type MessageBody, type ToolCall } from '../domain/values/message.js'
 import type { RecordedMessage } from '../importers/atif-writer.js'
-import { isRecord } from '../lib/is-record.js'
 
 const TITLES: Readonly<Record<MessageBody['role'], string>> = {
   system: 'System',
@@ -19,10 +19,7 @@ function fenced(text: string, language = ''): string {
 }
 
 function callText(call: ToolCall): string {
-  const { custom } = call
-  const free = isRecord(custom) ? custom : {}
-  const name = call.function?.name ?? (typeof free['name'] === 'string' ? free['name'] : call.type)
-  const input = call.function?.arguments ?? (typeof free['input'] === 'string' ? free['input'] : '')
+  const { name, input } = toolOfCall(call)
   return `**${name}**\n\n${fenced(input, call.function === undefined ? '' : 'json')}`
 }
 

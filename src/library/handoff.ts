@@ -7,6 +7,7 @@ import { isBare, openingWords } from '../domain/text/title.js'
 import { HANDOFF_TOKENS, planHandoff, type HandoffPlan } from '../handoff/plan.js'
 import type { ProgramDirectory, Session, SessionWriter, WrittenSession } from '../handoff/session.js'
 import { sessionWriters } from '../handoff/writers/index.js'
+import { titleOfProgram } from '../importers/index.js'
 import { LedgerError } from '../lib/ledger-error.js'
 import type { Clock } from '../ports/clock.js'
 import { codeOf, sentenceOf } from '../ports/store-error.js'
@@ -82,7 +83,12 @@ async function sessionOf(
 ): Promise<WrittenSession> {
   const { path } = directory
   if (!(await isDirectory(path)))
-    throw problem({ kind: 'NoProgramDirectory', title: writer.title, directory: path, lacks: undefined })
+    throw problem({
+      kind: 'NoProgramDirectory',
+      title: titleOfProgram(writer.program),
+      directory: path,
+      lacks: undefined,
+    })
   const session = {
     id: randomUUID(),
     cwd: cwd === undefined ? (origin?.cwd ?? process.cwd()) : resolve(cwd),
@@ -93,7 +99,12 @@ async function sessionOf(
   }
   const written = await writer.write(session, directory)
   if (typeof written === 'string')
-    throw problem({ kind: 'NoProgramDirectory', title: writer.title, directory: path, lacks: written })
+    throw problem({
+      kind: 'NoProgramDirectory',
+      title: titleOfProgram(writer.program),
+      directory: path,
+      lacks: written,
+    })
   return written
 }
 

@@ -1,5 +1,5 @@
 /** AES-256-GCM for texts and keyrings. */
-import { createCipheriv, createDecipheriv, createHmac, hash, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
 
 const IV_BYTES = 12
 /** Of an IV in base64. */
@@ -40,34 +40,6 @@ export function encryptRepeatably(key: Uint8Array, context: string, text: string
 /** Encrypts with a random IV. */
 export const encrypt = (key: Uint8Array, context: string, text: string): Encrypted =>
   encryptWith(key, randomBytes(IV_BYTES), context, text)
-
-const BLOCK_BYTES = 64
-const HASH_BYTES = 32
-const INNER_PAD = 0x36
-const OUTER_PAD = 0x5c
-/** Longest name, in UTF-16 units, for which a `KeyedHash` has space. */
-const LONGEST_NAME = 512
-
-/** HMAC-SHA256 of many names under one key, whose padded blocks are made once (RFC 2104). */
-export class KeyedHash {
-  private readonly inner = Buffer.alloc(BLOCK_BYTES + 3 * LONGEST_NAME, INNER_PAD)
-  private readonly outer = Buffer.alloc(BLOCK_BYTES + HASH_BYTES, OUTER_PAD)
-
-  constructor(private readonly key: Uint8Array) {
-    if (key.length !== HASH_BYTES) throw new TypeError('the key must have 32 bytes')
-    for (const [at, byte] of key.entries()) {
-      this.inner[at] = byte ^ INNER_PAD
-      this.outer[at] = byte ^ OUTER_PAD
-    }
-  }
-
-  of(name: string): Buffer {
-    if (name.length > LONGEST_NAME) return hmacBytes(this.key, name)
-    const end = BLOCK_BYTES + this.inner.write(name, BLOCK_BYTES, 'utf8')
-    this.outer.write(hash('sha256', this.inner.subarray(0, end), 'binary'), BLOCK_BYTES, 'latin1')
-    return hash('sha256', this.outer, 'buffer')
-  }
-}
 
 /** Space for the ciphertext, the context and the IV of a decryption: a new buffer for each takes longer. */
 const ciphertext = Buffer.alloc(64 * 1024)

@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import type { SealedTexts } from '../domain/events/sealed.js'
-import { hmacBytes, KeyedHash } from './cipher.js'
+import { hmacBytes } from './cipher.js'
 
 const secret = z.string().length(44)
 
@@ -64,25 +64,11 @@ export function keyOf(keyring: Keyring, { unit, epoch, subjects = [] }: KeyName)
   return key
 }
 
-function unitKey(keyring: Keyring, epoch: number, unit: string): Uint8Array | undefined {
-  const of = secretOf(keyring, epoch)
-  if (of !== undefined) return of.of(unit)
-  const single = keyring.units[unitName(epoch, unit)]
+function unitKey({ secrets, units }: Keyring, epoch: number, unit: string): Uint8Array | undefined {
+  const of = secrets[epoch]
+  if (of !== undefined) return hmacBytes(Buffer.from(of, 'base64'), unit)
+  const single = units[unitName(epoch, unit)]
   return single === undefined ? undefined : Buffer.from(single, 'base64')
-}
-
-/** The secret of an epoch that was used last, of each keyring in memory. */
-const lastSecrets = new WeakMap<Keyring, { readonly epoch: number; readonly secret: KeyedHash }>()
-
-/** The secret of an epoch, prepared for deriving keys. */
-function secretOf(keyring: Keyring, epoch: number): KeyedHash | undefined {
-  const last = lastSecrets.get(keyring)
-  if (last?.epoch === epoch) return last.secret
-  const text = keyring.secrets[epoch]
-  if (text === undefined) return undefined
-  const prepared = new KeyedHash(Buffer.from(text, 'base64'))
-  lastSecrets.set(keyring, { epoch, secret: prepared })
-  return prepared
 }
 
 /** What an erasure removes from a conversation's keys. */

@@ -1,7 +1,7 @@
 /** The ciphers of sealed texts. */
 import { expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { decrypt, encrypt, encryptRepeatably, hmacBytes, KeyedHash } from '../../src/sealing/cipher.js'
+import { decrypt, encrypt, encryptRepeatably } from '../../src/sealing/cipher.js'
 
 it('a text opens with its key and context, and with no other, and not after a change', () => {
   const secret = fc.uint8Array({ minLength: 32, maxLength: 32 })
@@ -35,15 +35,4 @@ it('texts and contexts of any length open', () => {
     const long = 'ä'.repeat(length)
     expect(decrypt(key, long, encrypt(key, long, long))).toBe(long)
   }
-})
-
-it('a keyed hash is the HMAC of any name, however often and in whatever order it is used', () => {
-  const key = Buffer.alloc(32, 9)
-  const keyed = new KeyedHash(key)
-  const names = fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.string({ minLength: 500, maxLength: 600 })))
-  fc.assert(
-    fc.property(names, (all) => {
-      for (const name of all) expect(keyed.of(name)).toEqual(hmacBytes(key, name))
-    }),
-  )
 })

@@ -6,6 +6,7 @@
  * Only waits for the disk are asynchronous. Each file has about 70 bytes, and an append waits for its key: between two
  * asynchronous steps other work of this process would run, which takes many times as long.
  */
+import { ownFolder } from '../../lib/user-folders.js'
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import {
   closeSync,
@@ -21,7 +22,6 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { open, type FileHandle } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { LedgerError } from '../../lib/ledger-error.js'
@@ -245,12 +245,7 @@ class KeyFolder implements KeyVault {
 }
 
 /** The folder for keys of this user: outside every ledger, so that a copy of a ledger does not contain them. */
-export function defaultKeyFolder(): string {
-  if (process.platform === 'win32')
-    return join(process.env['LOCALAPPDATA'] ?? join(homedir(), 'AppData', 'Local'), 'context-ledger', 'keys')
-  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Application Support', 'context-ledger', 'keys')
-  return join(process.env['XDG_DATA_HOME'] ?? join(homedir(), '.local', 'share'), 'context-ledger', 'keys')
-}
+export const defaultKeyFolder = (): string => ownFolder('data', 'keys')
 
 /**
  * Creates a key vault in a folder. Nothing is read or written before the first call.

@@ -1,8 +1,6 @@
 import { LedgerError } from '../../lib/ledger-error.js'
-import { squash } from '../../forgotten/find-text.js'
 import type { Recall } from '../../library/ledger.js'
 import { conversation, text, toggle, type CliCommand } from '../command.js'
-import { rulesOf } from '../config/rules.js'
 import { count, line, many, note, noteColours, printable, write } from '../output.js'
 import { announced, conversationNamed } from '../find-conversation.js'
 import { NOTE_TOKENS } from '../../domain/values/recall-note.js'
@@ -15,6 +13,7 @@ async function proposeRules(
   rules: readonly string[],
   json: boolean,
 ): Promise<void> {
+  const { squash } = await import('../../forgotten/find-text.js')
   const isKnown = new Set(rules.map(squash))
   const proposed = statedRules.filter((rule) => !isKnown.has(squash(rule.text)))
   if (json) await line(toWire({ conversationId, rules: proposed }))
@@ -48,6 +47,7 @@ export const recall: CliCommand = {
     if (proposes && tokens !== undefined)
       throw new LedgerError('Usage', '--tokens does not apply to --propose-rules: it prints every rule')
     await withLedger(args.flags, { reads: true }, async ({ ledger, config }) => {
+      const { rulesOf } = await import('../config/rules.js')
       const rules = await rulesOf(config)
       const conversationId = await conversationNamed(ledger, args.word('conversation'), announced(args))
       const found = await ledger.recall(conversationId, {

@@ -14,23 +14,13 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { isRecord } from '../../lib/is-record.js'
+import { ownFolder } from '../../lib/user-folders.js'
 import { codeOf } from '../../ports/store-error.js'
 
-/** The home directory of this user. */
-export const homeFolder = (): string => process.env['HOME'] ?? homedir()
-
 /** The path of the directory on this machine. */
-export function defaultHookFolder(): string {
-  const [environment, home] = [process.env, homeFolder()]
-  if (process.platform === 'win32')
-    return join(environment['LOCALAPPDATA'] ?? join(home, 'AppData', 'Local'), 'context-ledger', 'hooks')
-  if (process.platform === 'darwin') return join(home, 'Library', 'Application Support', 'context-ledger', 'hooks')
-  const state = environment['XDG_STATE_HOME'] ?? ''
-  return join(state === '' ? join(home, '.local', 'state') : state, 'context-ledger', 'hooks')
-}
+export const defaultHookFolder = (): string => ownFolder('state', 'hooks')
 
 /** Exists only while a note is being made or waits for its agent. Installed commands test this before they start Node.js. */
 export const notesFolder = (folder: string): string => join(folder, 'notes')

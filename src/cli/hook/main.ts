@@ -5,7 +5,8 @@
 import { spawn } from 'node:child_process'
 import { writeSync } from 'node:fs'
 import { builtFile } from '../../lib/package-root.js'
-import { homeFolder, logProblem } from './hook-folder.js'
+import { homeFolder } from '../../lib/user-folders.js'
+import { logProblem } from './hook-folder.js'
 import { runHook } from './run-hook.js'
 
 /** An agent waits at most 300 ms. The rest is for the start and the end of this process. */

@@ -3,6 +3,7 @@
  * is given to the agent by this hook if it is ready in time, or else by the next one.
  */
 import { isRecord } from '../../lib/is-record.js'
+import { textIn } from '../../lib/text-in.js'
 import {
   beginPending,
   deleteOldNotes,
@@ -54,18 +55,16 @@ interface HookInput {
   readonly transcript: string | undefined
 }
 
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
-
 /** The input of a hook, as these programs document it. Undefined if the event is not one of ours. */
 function parseInput(text: string): HookInput | undefined {
   const input: unknown = JSON.parse(text)
   if (!isRecord(input)) throw new Error('the input is not a JSON object')
-  const event = textOf(input['hook_event_name'])
-  const sessionId = textOf(input['session_id'])
+  const event = textIn(input['hook_event_name'])
+  const sessionId = textIn(input['session_id'])
   if (event === undefined || sessionId === undefined)
     throw new Error('the input has no hook_event_name or no session_id')
   if (event === 'SessionStart' && input['source'] !== 'compact') return undefined
-  return { event, sessionId, transcript: textOf(input['transcript_path']) }
+  return { event, sessionId, transcript: textIn(input['transcript_path']) }
 }
 
 function isRunning(process_: number | undefined): boolean {

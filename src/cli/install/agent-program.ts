@@ -23,7 +23,6 @@ export interface InstalledCommands {
 export interface AgentProgram {
   /** As in `--agent`, and as the importer is named. */
   readonly name: string
-  readonly title: string
   /** The directory of its settings. If it exists, the program is used on this machine. */
   folder(environment: Readonly<Record<string, string | undefined>>, home: string): string
   additions(folder: string, commands: InstalledCommands, home: string): readonly Addition[]
@@ -48,6 +47,9 @@ export function hookAddition(
     isItem: true,
   }
 }
+
+/** How long an agent waits for a hook at most. The hook itself ends within 0.3 seconds. */
+export const HOOK_TIMEOUT_SECONDS = 5
 
 /** The name of the MCP server in all settings. */
 export const MCP_NAME = 'context-ledger'

@@ -1,18 +1,15 @@
 /** Claude Code 2.1: hooks in `settings.json`, MCP servers of the user in `.claude.json`. */
+import { agentFolders } from '../../lib/user-folders.js'
 import { join } from 'node:path'
-import { hookAddition, MCP_NAME, type AgentProgram, type HookMode } from './agent-program.js'
-
-/** Seconds. The hook itself ends within 0.3 seconds. */
-const TIMEOUT = 5
+import { HOOK_TIMEOUT_SECONDS, hookAddition, MCP_NAME, type AgentProgram, type HookMode } from './agent-program.js'
 
 export const claudeCode: AgentProgram = {
   name: 'claude-code',
-  title: 'Claude Code',
-  folder: ({ CLAUDE_CONFIG_DIR: folder = '' }, home) => (folder === '' ? join(home, '.claude') : folder),
+  folder: agentFolders.claudeCode,
   additions(folder, { hook, mcp: [command, ...args] }, home) {
     const file = join(folder, 'settings.json')
     const isStrict = true
-    const run = (mode: HookMode) => ({ command: hook('claude-code', mode), timeout: TIMEOUT })
+    const run = (mode: HookMode) => ({ command: hook('claude-code', mode), timeout: HOOK_TIMEOUT_SECONDS })
     return [
       hookAddition(file, 'PreCompact', run('background'), { isStrict }),
       hookAddition(file, 'SessionStart', run('waits'), { matcher: 'compact', isStrict }),

@@ -1,18 +1,15 @@
 /** Codex 0.12x: hooks in `hooks.json`, MCP servers in `config.toml`. */
+import { agentFolders } from '../../lib/user-folders.js'
 import { join } from 'node:path'
-import { hookAddition, MCP_NAME, type AgentProgram, type HookMode } from './agent-program.js'
-
-/** Seconds. The hook itself ends within 0.3 seconds. */
-const TIMEOUT = 5
+import { HOOK_TIMEOUT_SECONDS, hookAddition, MCP_NAME, type AgentProgram, type HookMode } from './agent-program.js'
 
 export const codex: AgentProgram = {
   name: 'codex',
-  title: 'Codex',
-  folder: ({ CODEX_HOME: folder = '' }, home) => (folder === '' ? join(home, '.codex') : folder),
+  folder: agentFolders.codex,
   additions(folder, { hook, mcp: [command, ...args] }) {
     const file = join(folder, 'hooks.json')
     const isStrict = true
-    const run = (mode: HookMode) => ({ command: hook('codex', mode), timeout: TIMEOUT })
+    const run = (mode: HookMode) => ({ command: hook('codex', mode), timeout: HOOK_TIMEOUT_SECONDS })
     return [
       hookAddition(file, 'PreCompact', run('background'), { isStrict }),
       hookAddition(file, 'PostCompact', run('background'), { isStrict }),

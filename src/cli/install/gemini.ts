@@ -1,18 +1,19 @@
 /** Gemini CLI from 0.26: hooks and MCP servers in `settings.json`, which may have comments. */
+import { agentFolders } from '../../lib/user-folders.js'
 import { join } from 'node:path'
-import { hookAddition, MCP_NAME, type AgentProgram, type HookMode } from './agent-program.js'
-
-/** Milliseconds. The hook itself ends within 300. */
-const TIMEOUT = 5_000
+import { HOOK_TIMEOUT_SECONDS, hookAddition, MCP_NAME, type AgentProgram, type HookMode } from './agent-program.js'
 
 export const gemini: AgentProgram = {
   name: 'gemini',
-  title: 'Gemini CLI',
-  folder: ({ GEMINI_CLI_HOME: folder = '' }, home) => join(folder === '' ? home : folder, '.gemini'),
+  folder: agentFolders.gemini,
   additions(folder, { hook, mcp: [command, ...args] }) {
     const file = join(folder, 'settings.json')
     const isStrict = false
-    const run = (mode: HookMode) => ({ name: MCP_NAME, command: hook('gemini', mode), timeout: TIMEOUT })
+    const run = (mode: HookMode) => ({
+      name: MCP_NAME,
+      command: hook('gemini', mode),
+      timeout: HOOK_TIMEOUT_SECONDS * 1_000,
+    })
     return [
       hookAddition(file, 'PreCompress', run('background'), { isStrict }),
       hookAddition(file, 'BeforeAgent', run('guarded'), { isStrict }),

@@ -53,7 +53,6 @@ export const ContextLedger = async ({ client }) => {
 
 export const opencode: AgentProgram = {
   name: 'opencode',
-  title: 'opencode',
   folder: ({ XDG_CONFIG_HOME: folder = '' }, home) => join(folder === '' ? join(home, '.config') : folder, 'opencode'),
   additions(folder, commands) {
     const withComments = join(folder, 'opencode.jsonc')

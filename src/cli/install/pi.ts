@@ -1,4 +1,5 @@
 /** pi from 0.60: an extension file. pi has no settings for MCP servers. */
+import { agentFolders } from '../../lib/user-folders.js'
 import { join } from 'node:path'
 import type { AgentProgram } from './agent-program.js'
 import { pluginSource } from './plugin-source.js'
@@ -30,8 +31,7 @@ export default function (pi) {
 
 export const pi: AgentProgram = {
   name: 'pi',
-  title: 'pi',
-  folder: ({ PI_CODING_AGENT_DIR: folder = '' }, home) => (folder === '' ? join(home, '.pi', 'agent') : folder),
+  folder: agentFolders.pi,
   additions: (folder, commands) => [
     {
       kind: 'file',

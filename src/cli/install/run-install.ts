@@ -3,6 +3,7 @@ import { createTwoFilesPatch } from 'diff'
 import { existsSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { notKnown } from '../../domain/text/known-names.js'
+import { titleOfProgram } from '../../importers/index.js'
 import { isService } from '../../library/addresses.js'
 import { LedgerError } from '../../lib/ledger-error.js'
 import { builtFile } from '../../lib/package-root.js'
@@ -12,7 +13,8 @@ import { rulesOf } from '../config/rules.js'
 import { confirmed } from '../confirm.js'
 import { CommandExit, EXIT } from '../errors.js'
 import type { Flags } from '../flags.js'
-import { defaultHookFolder, homeFolder, lastProblem, notesFolder } from '../hook/hook-folder.js'
+import { homeFolder } from '../../lib/user-folders.js'
+import { defaultHookFolder, lastProblem, notesFolder } from '../hook/hook-folder.js'
 import { colours, line, note, noteColours, printable, showTable } from '../output.js'
 import { toWire } from '../../domain/values/revision.js'
 import type { AgentProgram, InstalledCommands } from './agent-program.js'
@@ -107,7 +109,7 @@ async function chosenPlans(flags: Flags, options: InstallOptions, folder: string
   if (programs.length === 0)
     throw new LedgerError(
       'Usage',
-      `found none of these programs on this machine: ${agentPrograms.map(({ title }) => title).join(', ')}`,
+      `found none of these programs on this machine: ${agentPrograms.map(({ name }) => titleOfProgram(name)).join(', ')}`,
     )
   const config = await loadConfig({ flags, env: process.env, cwd: process.cwd() }, { writes: false })
   // An unreadable file is an error now, not when a hook runs.
@@ -139,7 +141,7 @@ const actionOf = ({ file, text }: InstallPlan['changes'][number]): string =>
 
 async function showPlan({ program, changes, left }: InstallPlan): Promise<void> {
   for (const change of changes) {
-    await line(`${colours.bold(program.title)}: ${actionOf(change)} ${printable(change.file.path)}`)
+    await line(`${colours.bold(titleOfProgram(program.name))}: ${actionOf(change)} ${printable(change.file.path)}`)
     for (const row of patchOf(change).trimEnd().split('\n')) {
       const paint = row.startsWith('+') ? colours.green : row.startsWith('-') ? colours.red : colours.dim
       await line(paint(printable(row)))
@@ -228,8 +230,8 @@ async function showDone(plans: readonly InstallPlan[], removes: boolean): Promis
   for (const { program, installation } of plans) {
     await line(
       removes
-        ? `${colours.green('removed')} from ${program.title}`
-        : `${colours.green('installed')} for ${program.title}; ledger: ${printable(installation?.store ?? '')}`,
+        ? `${colours.green('removed')} from ${titleOfProgram(program.name)}`
+        : `${colours.green('installed')} for ${titleOfProgram(program.name)}; ledger: ${printable(installation?.store ?? '')}`,
     )
     if (!removes && program.afterwards !== undefined) await line(program.afterwards)
   }

@@ -3,8 +3,9 @@ import { LedgerError } from '../../lib/ledger-error.js'
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { connect, createServer, type Server } from 'node:net'
-import { homedir, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { ownFolder } from '../../lib/user-folders.js'
 import { PRIVATE_FILE, PRIVATE_FOLDER } from '../../ports/private-files.js'
 import { codeOf } from '../../ports/store-error.js'
 import { UploadFile } from './upload-file.js'
@@ -12,17 +13,8 @@ import { UploadFile } from './upload-file.js'
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16)
 
 /** The default directory for one service and one scope. */
-export function defaultFolder(url: string, scope: string | undefined): string {
-  const name = digest(JSON.stringify([new URL(url).href, scope]))
-  const { LOCALAPPDATA, XDG_STATE_HOME } = process.env
-  const base =
-    process.platform === 'win32'
-      ? (LOCALAPPDATA ?? join(homedir(), 'AppData', 'Local'))
-      : process.platform === 'darwin'
-        ? join(homedir(), 'Library', 'Application Support')
-        : (XDG_STATE_HOME ?? join(homedir(), '.local', 'state'))
-  return join(base, 'context-ledger', 'push', name)
-}
+export const defaultFolder = (url: string, scope: string | undefined): string =>
+  ownFolder('state', join('push', digest(JSON.stringify([new URL(url).href, scope]))))
 
 /** A socket that the operating system closes with its process, whatever ends it. */
 async function lock(folder: string): Promise<Server> {

@@ -6,7 +6,9 @@ import { randomUUID } from 'node:crypto'
 import { open, readFile, rename, rm, writeFile, type FileHandle } from 'node:fs/promises'
 import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
+import { either as E } from 'fp-ts'
 import { z } from 'zod'
+import { strictJson } from '../../lib/json.js'
 import { byteLines } from '../../lib/byte-lines.js'
 import { PRIVATE_FILE } from '../../ports/private-files.js'
 
@@ -76,7 +78,7 @@ export class UploadFile {
   /** The upload of an earlier process; undefined if it is not complete. */
   static async load(folder: string, id: string): Promise<UploadFile | undefined> {
     const text = await readFile(join(folder, `${id}${HEAD}`), 'utf8').catch(() => undefined)
-    const head = text === undefined ? undefined : headSchema.safeParse(safeJson(text)).data
+    const head = text === undefined ? undefined : headSchema.safeParse(E.toUnion(strictJson(text))).data
     if (head === undefined) return undefined
     const upload = new UploadFile(folder, id, head)
     // A process that ended while it appended left a part of a line. Its transcript is read again.
@@ -195,12 +197,4 @@ async function* byChunks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
     }
   }
   if (rest.length > 0) yield rest
-}
-
-function safeJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -2,6 +2,8 @@
  * Tool calls and their results. A group is an assistant message with calls, and their results, which need not be
  * adjacent. A result belongs to the last call before it that has its id and no result yet.
  */
+import { isRecord } from '../../lib/is-record.js'
+import { exactText } from '../../lib/json.js'
 import type { MessageBody, ToolCall } from '../values/message.js'
 
 export interface CallGroup {
@@ -47,3 +49,17 @@ export function callGroups(messages: readonly MessageBody[]): CallGroups {
 
 /** Display name of a call. */
 export const callName = (call: ToolCall): string => call.function?.name ?? call.type
+
+/**
+ * The name of the called tool and its input as text, also of a call with free text or of an unknown kind. Empty input if
+ * it has none.
+ */
+export function toolOfCall(call: ToolCall): { readonly name: string; readonly input: string } {
+  if (call.function !== undefined) return { name: call.function.name, input: call.function.arguments }
+  const custom: unknown = call['custom']
+  const { name, input } = isRecord(custom) ? custom : {}
+  return {
+    name: typeof name === 'string' && name !== '' ? name : call.type,
+    input: typeof input === 'string' ? input : (exactText(input) ?? ''),
+  }
+}

@@ -113,6 +113,9 @@ export function sameMessage(a: MessageBody, b: MessageBody): boolean {
   return messageHash(a) === messageHash(b)
 }
 
+/** Whether a part has thoughts of the model. Programs and APIs name its type differently. */
+export const isReasoning = ({ type }: ContentPart): boolean => /think|reason|thought/iu.test(type)
+
 /** Whether a part is text, under any type name. */
 export const isTextPart = (part: ContentPart): part is ContentPart & { readonly text: string } =>
   typeof part['text'] === 'string' && part.type.includes('text')

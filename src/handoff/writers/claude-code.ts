@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { shellWord } from '../../lib/shell-word.js'
+import { agentFolders } from '../../lib/user-folders.js'
 import { jsonLines, type Session, type SessionCall, type SessionPart, type SessionWriter } from '../session.js'
 
 /** The version whose records these are. */
@@ -73,8 +74,7 @@ const callBlock = ({ id, name, input }: SessionCall): unknown => ({ type: 'tool_
 
 export const claudeCodeWriter: SessionWriter = {
   program: 'claude-code',
-  title: 'Claude Code',
-  home: ({ CLAUDE_CONFIG_DIR: directory = '' }, home) => (directory === '' ? `${home}/.claude` : directory),
+  home: agentFolders.claudeCode,
   write(session) {
     const records = new Records(session)
     const { id, cwd, title, at, handover, turns } = session

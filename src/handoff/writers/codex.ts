@@ -5,6 +5,7 @@
  */
 import { exactText } from '../../lib/json.js'
 import { shellWord } from '../../lib/shell-word.js'
+import { agentFolders } from '../../lib/user-folders.js'
 import { jsonLines, textOf, type SessionCall, type SessionPart, type SessionWriter } from '../session.js'
 
 /** The version whose records these are. */
@@ -55,8 +56,7 @@ function pathOf(at: string, id: string): string {
 
 export const codexWriter: SessionWriter = {
   program: 'codex',
-  title: 'Codex CLI',
-  home: ({ CODEX_HOME: directory = '' }, home) => (directory === '' ? `${home}/.codex` : directory),
+  home: agentFolders.codex,
   write({ id, cwd, title, at, handover, turns }) {
     const lines: unknown[] = []
     const add = (timestamp: string, type: string, payload: unknown): void => {

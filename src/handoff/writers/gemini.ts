@@ -6,6 +6,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { isRecord } from '../../lib/is-record.js'
 import { shellWord } from '../../lib/shell-word.js'
+import { agentFolders } from '../../lib/user-folders.js'
 import {
   jsonLines,
   textOf,
@@ -56,8 +57,7 @@ async function projectOf(directory: ProgramDirectory, cwd: string, hash: string)
 
 export const geminiWriter: SessionWriter = {
   program: 'gemini',
-  title: 'Gemini CLI',
-  home: ({ GEMINI_CLI_HOME: directory = '' }, home) => `${directory === '' ? home : directory}/.gemini`,
+  home: agentFolders.gemini,
   async write({ id, cwd, title, at, handover, turns }, directory) {
     const projectHash = createHash('sha256').update(cwd).digest('hex')
     const project = await projectOf(directory, cwd, projectHash)

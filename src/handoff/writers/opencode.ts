@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { isRecord } from '../../lib/is-record.js'
 import { exactText } from '../../lib/json.js'
 import { shellWord } from '../../lib/shell-word.js'
+import { agentFolders } from '../../lib/user-folders.js'
 import {
   textOf,
   type Session,
@@ -156,9 +157,7 @@ function toolPart(call: SessionCall, at: string): Fields {
 
 export const opencodeWriter: SessionWriter = {
   program: 'opencode',
-  title: 'opencode',
-  home: ({ XDG_DATA_HOME: directory = '' }, home) =>
-    `${directory === '' ? `${home}/.local/share` : directory}/opencode`,
+  home: agentFolders.opencode,
   write(session) {
     const { cwd, title, at, handover, turns } = session
     const messages = new Messages(session)

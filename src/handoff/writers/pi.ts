@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { shellWord } from '../../lib/shell-word.js'
+import { agentFolders } from '../../lib/user-folders.js'
 import { jsonLines, type SessionCall, type SessionPart, type SessionTurn, type SessionWriter } from '../session.js'
 import { modelNames } from './provider-of.js'
 
@@ -58,8 +59,7 @@ class Entries {
 
 export const piWriter: SessionWriter = {
   program: 'pi',
-  title: 'pi',
-  home: ({ PI_CODING_AGENT_DIR: directory = '' }, home) => (directory === '' ? `${home}/.pi/agent` : directory),
+  home: agentFolders.pi,
   write({ id, cwd, title, at, handover, turns }) {
     const entries = new Entries()
     if (title !== undefined) entries.add(at, () => ({ type: 'session_info', name: title }))

@@ -332,7 +332,7 @@ describe('the command', () => {
     await put('.claude/settings.json', '{\n    "model": "opus"\n}\n')
     await chmod(join(home, '.claude/settings.json'), 0o640)
     const before = await contentOf(home)
-    expect((await run('--auto', '--yes')).stdout).toContain('installed for Codex; ledger:')
+    expect((await run('--auto', '--yes')).stdout).toContain('installed for Codex CLI; ledger:')
     expect((await lstat(join(home, '.claude/settings.json'))).mode & 0o777).toBe(0o640)
     const status: unknown = JSON.parse((await run('--json')).stdout)
     expect(status).toMatchObject({

@@ -1,0 +1,3 @@
+/** A non-empty string; undefined for any other value. */
+export const textIn = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined
