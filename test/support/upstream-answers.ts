@@ -14,7 +14,11 @@ export interface ScriptedAnswer {
   readonly text?: string | undefined
   readonly thinking?: string | undefined
   readonly calls?: readonly ScriptedCall[]
+  /** The default is 20. */
+  readonly inputTokens?: number | undefined
 }
+
+const inputTokensOf = ({ inputTokens = 20 }: ScriptedAnswer): number => inputTokens
 
 /** A text in pieces that end anywhere. */
 const pieces = (text: string, size = 7): string[] =>
@@ -25,7 +29,8 @@ const named = (type: string, value: object): string => `event: ${type}\ndata: ${
 
 /** Chat Completions. */
 export const chat = {
-  whole({ id = 'chatcmpl-1', text, calls = [] }: ScriptedAnswer, isCompressed = false): UpstreamAnswer {
+  whole(answer: ScriptedAnswer, isCompressed = false): UpstreamAnswer {
+    const { id = 'chatcmpl-1', text, calls = [] } = answer
     return {
       ...(isCompressed ? { gzip: true as const } : {}),
       json: {
@@ -55,15 +60,16 @@ export const chat = {
           },
         ],
         usage: {
-          prompt_tokens: 20,
+          prompt_tokens: inputTokensOf(answer),
           completion_tokens: 5,
-          total_tokens: 25,
+          total_tokens: inputTokensOf(answer) + 5,
           prompt_tokens_details: { cached_tokens: 4 },
         },
       },
     }
   },
-  events({ id = 'chatcmpl-1', text = '', calls = [] }: ScriptedAnswer): string[] {
+  events(answer: ScriptedAnswer): string[] {
+    const { id = 'chatcmpl-1', text = '', calls = [] } = answer
     const chunk = (delta: object, finish: string | null = null): string =>
       data({
         id,
@@ -91,14 +97,23 @@ export const chat = {
         created: 1_700_000_000,
         model: 'gpt-stub-1',
         choices: [],
-        usage: { prompt_tokens: 20, completion_tokens: 5, total_tokens: 25 },
+        usage: {
+          prompt_tokens: inputTokensOf(answer),
+          completion_tokens: 5,
+          total_tokens: inputTokensOf(answer) + 5,
+        },
       }),
       'data: [DONE]\n\n',
     ]
   },
 }
 
-const messageUsage = { input_tokens: 20, output_tokens: 5, cache_read_input_tokens: 4, cache_creation_input_tokens: 2 }
+const messageUsage = (answer: ScriptedAnswer): Readonly<Record<string, number>> => ({
+  input_tokens: inputTokensOf(answer),
+  output_tokens: 5,
+  cache_read_input_tokens: 4,
+  cache_creation_input_tokens: 2,
+})
 
 /** What signs a thought. */
 const signatureOf = (thinking: string): string => Buffer.from(thinking).toString('base64')
@@ -120,7 +135,7 @@ export const messages = {
         content: messages.blocks(answer),
         stop_reason: (answer.calls ?? []).length === 0 ? 'end_turn' : 'tool_use',
         stop_sequence: null,
-        usage: messageUsage,
+        usage: messageUsage(answer),
       },
     }
   },
@@ -145,7 +160,7 @@ export const messages = {
           content: [],
           stop_reason: null,
           stop_sequence: null,
-          usage: { ...messageUsage, output_tokens: 1 },
+          usage: { ...messageUsage(answer), output_tokens: 1 },
         },
       }),
       named('ping', {}),
@@ -231,11 +246,11 @@ export const responses = {
     usage:
       status === 'completed'
         ? {
-            input_tokens: 20,
+            input_tokens: inputTokensOf(answer),
             input_tokens_details: { cached_tokens: 4 },
             output_tokens: 5,
             output_tokens_details: { reasoning_tokens: 2 },
-            total_tokens: 25,
+            total_tokens: inputTokensOf(answer) + 5,
           }
         : null,
   }),
@@ -303,5 +318,34 @@ export const responses = {
       }),
       event('response.completed', { response: responses.response(answer, 'completed', items) }),
     ]
+  },
+}
+
+/** Gemini's `generateContent` and `streamGenerateContent`. */
+export const gemini = {
+  parts: ({ text, calls = [] }: ScriptedAnswer): Record<string, unknown>[] => [
+    ...(text === undefined ? [] : [{ text }]),
+    ...calls.map(({ id, name, input }) => ({ functionCall: { id, name, args: input } })),
+  ],
+  response: (answer: ScriptedAnswer, parts: readonly object[], isLast: boolean): object => ({
+    candidates: [{ index: 0, content: { role: 'model', parts }, ...(isLast ? { finishReason: 'STOP' } : {}) }],
+    ...(isLast
+      ? {
+          usageMetadata: {
+            promptTokenCount: inputTokensOf(answer),
+            candidatesTokenCount: 5,
+            totalTokenCount: inputTokensOf(answer) + 5,
+          },
+        }
+      : {}),
+    modelVersion: 'gemini-stub-1',
+    responseId: answer.id ?? 'gemini-1',
+  }),
+  whole: (answer: ScriptedAnswer): UpstreamAnswer => ({
+    json: gemini.response(answer, gemini.parts(answer), true),
+  }),
+  events(answer: ScriptedAnswer): string[] {
+    const texts = pieces(answer.text ?? '').map((text) => gemini.response(answer, [{ text }], false))
+    return [...texts, gemini.response(answer, gemini.parts({ calls: answer.calls ?? [] }), true)].map(data)
   },
 }

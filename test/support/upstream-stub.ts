@@ -43,7 +43,7 @@ export interface UpstreamStub {
   close(): Promise<void>
 }
 
-async function write(response: ServerResponse, answer: UpstreamAnswer): Promise<void> {
+export async function writeAnswer(response: ServerResponse, answer: UpstreamAnswer): Promise<void> {
   if (answer === 'silence') return
   if (answer === 'reset') {
     response.destroy()
@@ -104,7 +104,7 @@ export async function startUpstream(): Promise<UpstreamStub> {
       calls.push(call)
       const answer = script[Math.min(next, script.length - 1)] ?? { json: {} }
       next += 1
-      void write(response, typeof answer === 'function' ? answer(call) : answer)
+      void writeAnswer(response, typeof answer === 'function' ? answer(call) : answer)
     })
   })
   await new Promise<void>((resolve) => {

@@ -1,0 +1,68 @@
+/** A real agent program: how it is installed, configured and driven without a terminal. */
+import type { ModelClient } from './model/server.js'
+import type { ProcessResult } from './processes.js'
+
+/** Where a program works: directories of its own, and its model. */
+export interface AgentSite {
+  /** Its HOME. */
+  readonly home: string
+  /** Its working directory. */
+  readonly project: string
+  /** Base URL of its model, without a path. */
+  readonly modelUrl: string
+}
+
+/** Something that the program cannot do, with the reason. */
+export interface Impossible {
+  readonly impossible: string
+}
+
+export const isImpossible = (value: object): value is Impossible => 'impossible' in value
+
+/** Arguments of the program. */
+export interface AgentCommand {
+  readonly words: readonly string[]
+  readonly input?: string
+  /** The program needs a terminal: it gets these keys, one entry after each time that it is quiet. */
+  readonly keys?: readonly string[]
+}
+
+/** Where the program comes from. */
+export interface Installation {
+  readonly package: string
+  readonly version: string
+  /** Path below `node_modules`: a JavaScript file runs in Node, another file by itself. */
+  readonly binary: string
+  /** The program needs Node 24. Otherwise it runs on the installed Node, or without Node. */
+  readonly needsNode24?: true
+}
+
+export interface AgentProgram extends ModelClient {
+  /** As `import --from` names it. */
+  readonly name: string
+  readonly title: string
+  readonly installation: Installation
+  /** Writes the configuration. */
+  configure(site: AgentSite): Promise<void>
+  environment(site: AgentSite): Readonly<Record<string, string>>
+  /** Directories and files below HOME to import. */
+  readonly transcripts: readonly string[]
+  /** One turn, in a new session or in an earlier one. */
+  turn(prompt: string, session: string | undefined): AgentCommand
+  /** The id for `session` of the next turn, from the output of a turn; undefined if it cannot be read. */
+  sessionOf(result: ProcessResult, site: AgentSite): Promise<string | undefined>
+  /** The program compacts because the user wants it. */
+  readonly compact: ((session: string) => AgentCommand) | Impossible
+  /** Input tokens of an answer after which the program compacts by itself. */
+  readonly tokensToCompact: number
+  /** Texts that the program adds to a request and does not store; their kinds are reported. */
+  readonly additions: readonly Addition[]
+}
+
+/** Text of a request that no transcript contains. */
+export interface Addition {
+  /** Its kind, for the report. */
+  readonly kind: string
+  /** The part of a message's text that it is. */
+  readonly pattern: RegExp
+}

@@ -1,0 +1,80 @@
+/** The transcripts of a program in a ledger in memory: what was recorded, and the contexts. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { planImport } from '../../src/cli/import/import-plan.js'
+import { openLedger, type ImportedConversation, type ImportedTranscript, type Ledger } from '../../src/index.js'
+import type { RecordedEvent } from '../../src/domain/events/index.js'
+import { isOfType } from '../../src/recording/read-event.js'
+import { chatMessages } from './model/apis.js'
+import { textsOf, type ContextMessage } from './model/request.js'
+import type { Trial } from './trial.js'
+
+/** A recorded conversation. */
+export interface ImportedLog {
+  readonly conversationId: string
+  readonly events: readonly RecordedEvent[]
+}
+
+export class Imported {
+  private readonly conversationIds = new Set<string>()
+
+  private constructor(
+    private readonly trial: Trial,
+    readonly ledger: Ledger,
+  ) {}
+
+  static async open(trial: Trial): Promise<Imported> {
+    return new Imported(trial, await openLedger({ store: 'memory' }))
+  }
+
+  /** Imports what the program has written so far. */
+  async update(): Promise<readonly ImportedTranscript[]> {
+    const { agent, site } = this.trial
+    const paths = agent.transcripts.map((path) => join(site.home, path)).filter((path) => existsSync(path))
+    const { files } = await planImport(paths, agent.name)
+    const results: ImportedTranscript[] = []
+    for (const { path, program } of files) {
+      if (program === undefined) continue
+      const result = await this.ledger.transcripts.import(path, { from: program })
+      for (const { conversationId } of result.conversations) this.conversationIds.add(conversationId)
+      results.push(result)
+    }
+    return results
+  }
+
+  async logs(): Promise<readonly ImportedLog[]> {
+    const logs: ImportedLog[] = []
+    for (const conversationId of this.conversationIds) {
+      const events: RecordedEvent[] = []
+      for await (const event of this.ledger.log(conversationId)) events.push(event)
+      logs.push({ conversationId, events })
+    }
+    return logs
+  }
+
+  /** The conversation in which the user wrote this text. A sub-agent's prompt has a mark of its own. */
+  async conversationWith(text: string): Promise<ImportedLog | undefined> {
+    return (await this.logs()).find(({ events }) => messagesIn(events, 'user').some((each) => each.includes(text)))
+  }
+
+  async context(conversationId: string): Promise<readonly ContextMessage[]> {
+    return chatMessages((await this.ledger.context(conversationId)).messages)
+  }
+
+  async close(): Promise<void> {
+    await this.ledger.close()
+  }
+}
+
+/** Texts of the recorded messages of a role. */
+export const messagesIn = (events: readonly RecordedEvent[], role: string): readonly string[] =>
+  events
+    .filter((event) => isOfType(event, 'MessageAppended'))
+    .filter(({ data }) => data.role === role)
+    .map(({ data }) => textsOf(data.content).join('\n'))
+
+/** Sums the new records of an import. */
+export const countNew = (results: readonly ImportedTranscript[]): number =>
+  results
+    .flatMap(({ conversations }) => conversations)
+    .reduce((sum, { messages, compactions }: ImportedConversation) => sum + messages + compactions, 0)

@@ -1,0 +1,95 @@
+/**
+ * What the scripted model answers. A prompt carries its script as a mark: `[[NAME: STEP | STEP]]`. Each step is one
+ * answer with tool calls, and after the last step comes a final text. NAME is unique in a run, so that the position in
+ * the script does not depend on what a compaction left of the list.
+ *
+ * | step                       | answer                                                  |
+ * | -------------------------- | ------------------------------------------------------- |
+ * | `read FILE`                | calls the tool that reads a file                        |
+ * | `write FILE`               | calls the tool that writes a file                       |
+ * | `ls`                       | runs `ls` in a shell                                    |
+ * | `read FILE & ls`           | two calls in one answer                                 |
+ * | `task STEP, STEP`          | starts a sub-agent whose prompt has these steps         |
+ * | `hang`                     | begins an answer and never ends it                      |
+ * | `say`                      | the final text, to give it a usage                      |
+ * | `… @N` after a step        | the answer reports N input tokens                       |
+ */
+import type { ScriptedAnswer } from '../../support/upstream-answers.js'
+import type { ModelRequest } from './request.js'
+
+/** The tools of a program: how it names them and their arguments. */
+export interface AgentTools {
+  read(path: string): ToolUse
+  write(path: string, text: string): ToolUse
+  list(): ToolUse
+  /** Undefined if the program has no sub-agents. */
+  readonly delegate?: ((prompt: string) => ToolUse) | undefined
+}
+
+export interface ToolUse {
+  readonly name: string
+  readonly input: Readonly<Record<string, unknown>>
+}
+
+/** An answer of the script. */
+export interface ScriptedStep extends ScriptedAnswer {
+  readonly hangs?: true
+}
+
+const MARK = /\[\[([\w-]+):([^\]]*)\]\]/gu
+
+interface Mark {
+  readonly name: string
+  readonly steps: readonly string[]
+}
+
+/** Marks of the request's last user message that has one. */
+function currentMark(request: ModelRequest): Mark | undefined {
+  for (const message of request.messages.toReversed()) {
+    if (message.role !== 'user') continue
+    const [, name, steps] = [...message.texts.join('\n').matchAll(MARK)].at(-1) ?? []
+    if (name !== undefined && steps !== undefined)
+      return { name, steps: steps.split('|').map((step) => step.trim()) }
+  }
+  return undefined
+}
+
+/** The position of each script, and its answers. */
+export class Script {
+  private readonly done = new Map<string, number>()
+  private answers = 0
+
+  constructor(private readonly tools: AgentTools) {}
+
+  /** The next answer to a request of a turn. */
+  next(request: ModelRequest): ScriptedStep {
+    this.answers += 1
+    const mark = currentMark(request)
+    const number = `(answer ${String(this.answers)})`
+    if (mark === undefined) return { text: `The work goes on ${number}.` }
+    const at = this.done.get(mark.name) ?? 0
+    this.done.set(mark.name, at + 1)
+    const step = mark.steps[at]
+    if (step === undefined || step === '') return { text: `Done with ${mark.name} ${number}.` }
+    const [what = '', tokens] = step.split('@').map((each) => each.trim())
+    const usage = tokens === undefined ? {} : { inputTokens: Number(tokens) }
+    if (what === 'say') return { text: `Done with ${mark.name} ${number}.`, ...usage }
+    if (what === 'hang') return { text: `Begun with ${mark.name} ${number}.`, hangs: true, ...usage }
+    const calls = what.split('&').map((call, index) => ({
+      id: `call_${String(this.answers)}_${String(index)}`,
+      ...this.toolUse(call.trim(), `${mark.name}-sub`),
+    }))
+    return { text: `Step ${String(at + 1)} of ${mark.name} ${number}.`, calls, ...usage }
+  }
+
+  private toolUse(call: string, subName: string): ToolUse {
+    const [verb = '', ...rest] = call.split(' ')
+    const argument = rest.join(' ')
+    if (verb === 'read') return this.tools.read(argument)
+    if (verb === 'write') return this.tools.write(argument, `Written to ${argument}.\n`)
+    if (verb === 'ls') return this.tools.list()
+    if (verb === 'task' && this.tools.delegate !== undefined)
+      return this.tools.delegate(`Look at the files. [[${subName}: ${argument.replaceAll(',', '|')}]]`)
+    throw new Error(`the script has no step "${call}"`)
+  }
+}

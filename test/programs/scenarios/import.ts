@@ -1,0 +1,175 @@
+/**
+ * Import: after every turn, the transcripts are imported, and the context of the conversation is compared with what the
+ * model received last, and its answer. At the end, each prompt, answer, result and compaction is counted.
+ */
+import { isOfType } from '../../../src/recording/read-event.js'
+import { isImpossible } from '../agent.js'
+import { firstDifference, normalContext } from '../compare-contexts.js'
+import { countNew, Imported, messagesIn, type ImportedLog } from '../imported.js'
+import type { ContextMessage } from '../model/request.js'
+import { SUMMARY, type ReceivedRequest } from '../model/server.js'
+import type { Scenario } from '../scenario.js'
+import type { Trial, Turn } from '../trial.js'
+
+/** The rule that the summary omits. */
+const RULE = 'Rule: never touch harbour_prod.'
+
+/** The context right after an answer: the request, and the answer. */
+const contextAfter = ({ request, answer }: ReceivedRequest): readonly ContextMessage[] => [
+  ...request.messages,
+  {
+    role: 'assistant',
+    texts: answer?.text === undefined ? [] : [answer.text],
+    calls: (answer?.calls ?? []).map(({ id, name, input }) => ({ id, name, input })),
+  },
+]
+
+/** Requests of the conversation itself: a sub-agent's prompt has a mark of its own. */
+const ofConversation = ({ purpose, request }: ReceivedRequest): boolean =>
+  purpose === 'turn' &&
+  !request.messages.some(({ role, texts }) => role === 'user' && texts.some((text) => text.includes('-sub:')))
+
+class ImportScenario {
+  /** Marks of the prompts, in order. */
+  private readonly prompts: string[] = []
+  private hasCompacted = false
+
+  constructor(
+    private readonly trial: Trial,
+    private readonly imported: Imported,
+  ) {}
+
+  /** A turn in a session; the context after it is compared. */
+  async turn(name: string, steps: string, session: string | undefined, text = 'Go on.'): Promise<Turn> {
+    const { trial } = this
+    const mark = `[[${name}: ${steps}]]`
+    this.prompts.push(mark)
+    const turn = await trial.turn(`${text} ${mark}`, session)
+    trial.check(`turn ${name}`, turn.result.status === 0, failureOf(turn))
+    if (turn.requests.some(({ purpose }) => purpose === 'compaction')) this.hasCompacted = true
+    await this.imported.update()
+    await this.compare(name, turn)
+    return turn
+  }
+
+  /** Compares the imported context with the model's last request. */
+  async compare(name: string, { requests }: Turn): Promise<void> {
+    const { trial, imported } = this
+    const last = requests.findLast((request) => ofConversation(request) && request.answer !== undefined)
+    if (last === undefined) {
+      trial.check(`context after ${name}`, false, 'the model received no request')
+      return
+    }
+    const log = await imported.conversationWith(`[[${name}:`)
+    if (log === undefined) {
+      trial.check(`context after ${name}`, false, 'no conversation has the prompt')
+      return
+    }
+    const received = normalContext(contextAfter(last), trial.agent.additions)
+    const context = normalContext(await imported.context(log.conversationId), trial.agent.additions)
+    const difference = firstDifference(received, context)
+    if (this.hasCompacted) {
+      trial.contexts.compared += 1
+      if (difference === undefined) trial.contexts.equal += 1
+    }
+    for (const [kind, count] of received.leftOut)
+      trial.contexts.leftOut.set(kind, (trial.contexts.leftOut.get(kind) ?? 0) + count)
+    trial.check(`context after ${name}`, difference === undefined, difference)
+  }
+
+  /** Each prompt, answer, result and compaction is recorded once. */
+  async count(): Promise<void> {
+    const { trial, imported } = this
+    const logs = await imported.logs()
+    const all = logs.flatMap(({ events }) => events)
+    const users = messagesIn(all, 'user')
+    const wrongPrompts = this.prompts.filter((mark) => users.filter((text) => text.includes(mark)).length !== 1)
+    trial.check('each prompt once', wrongPrompts.length === 0, wrongPrompts.join(', '))
+    const answered = trial.model.requests.filter(({ purpose, answer }) => purpose === 'turn' && answer !== undefined)
+    const assistants = messagesIn(all, 'assistant')
+    const wrongAnswers = answered
+      .filter(({ answer }) => answer?.hangs !== true)
+      .map(({ answer }) => answer?.text ?? '')
+      .filter((text) => assistants.filter((each) => each.includes(text)).length !== 1)
+    trial.check('each answer once', wrongAnswers.length === 0, wrongAnswers.join(', '))
+    const compactions = all.filter((event) => isOfType(event, 'CompactionObserved'))
+    const expected = trial.model.requests.filter(({ purpose, answer }) => purpose === 'compaction' && answer !== undefined)
+    trial.check(
+      'each compaction once',
+      compactions.length === expected.length,
+      `${String(compactions.length)} recorded, ${String(expected.length)} made`,
+    )
+    const withSummary = compactions.filter(({ data }) => data.summary.kind === 'text' && data.summary.text.includes(SUMMARY))
+    trial.check('each summary', withSummary.length === compactions.length, `${String(withSummary.length)} have the text`)
+    this.countResults(logs)
+  }
+
+  private countResults(logs: readonly ImportedLog[]): void {
+    const answers = this.trial.model.requests.flatMap(({ answer }) => answer?.calls ?? [])
+    const results = logs
+      .flatMap(({ events }) => events)
+      .filter((event) => isOfType(event, 'MessageAppended'))
+      .filter(({ data }) => data.role === 'tool')
+    this.trial.check(
+      'each result once',
+      results.length === answers.length,
+      `${String(results.length)} results of ${String(answers.length)} calls`,
+    )
+  }
+
+  /** The import by the command line. */
+  async commandLine(): Promise<void> {
+    const { trial, imported } = this
+    trial.check('second import records nothing', countNew(await imported.update()) === 0)
+    const paths = trial.agent.transcripts.map((path) => `${trial.site.home}/${path}`)
+    const first = await trial.ledger('import', ...paths, '--from', trial.agent.name)
+    trial.check('context-ledger import', first.status === 0, first.stderr)
+    const verified = await trial.ledger('verify')
+    trial.check('verify', verified.status === 0, `${verified.stdout}${verified.stderr}`)
+  }
+}
+
+const failureOf = ({ result: { status, stdout, stderr, isTimedOut }, requests }: Turn): string =>
+  [
+    isTimedOut ? 'did not end in time' : `status ${String(status)}`,
+    ...requests.flatMap(({ problems }) => problems),
+    stderr.trim().slice(-300) || stdout.trim().slice(-300),
+  ].join('; ')
+
+async function run(trial: Trial): Promise<void> {
+  const imported = await Imported.open(trial)
+  try {
+    const scenario = new ImportScenario(trial, imported)
+    const tokens = `@${String(trial.agent.tokensToCompact)}`
+    let { session } = await scenario.turn('tools', 'read notes.txt | ls', undefined, RULE)
+    if (session === undefined) {
+      trial.check('resume', false, 'the program’s output has no session')
+      return
+    }
+    const next = async (name: string, steps: string): Promise<void> => {
+      session = (await scenario.turn(name, steps, session)).session
+    }
+    await next('resume', 'write out.txt | read notes.txt & ls')
+    await next('fill', `say ${tokens}`)
+    await next('automatic', 'ls')
+    await next('middle', `ls ${tokens} | read notes.txt`)
+    await next('later', 'read plan.txt')
+    if (isImpossible(trial.agent.compact)) trial.impossible('manual compaction', trial.agent.compact.impossible)
+    else {
+      const manual = await trial.compact(session)
+      session = manual?.session ?? session
+      trial.check(
+        'manual compaction',
+        manual?.requests.some(({ purpose }) => purpose === 'compaction') === true,
+        'the model received no request for a summary',
+      )
+      await next('manual', 'read plan.txt')
+    }
+    await scenario.count()
+    await scenario.commandLine()
+  } finally {
+    await imported.close()
+  }
+}
+
+export const importScenario: Scenario = { name: 'import', run }

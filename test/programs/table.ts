@@ -1,0 +1,100 @@
+/** Writes `docs/reference/programs.md` from the results of a run. */
+import { writeFile } from 'node:fs/promises'
+import type { AgentProgram } from './agent.js'
+import { UNAVAILABLE } from './installation.js'
+import type { Scenario } from './scenario.js'
+import type { Trial } from './trial.js'
+
+/** The results of one scenario on one program. */
+export interface ScenarioReport extends Pick<Trial, 'checks' | 'contexts'> {
+  readonly scenario: string
+}
+
+/** The results of one program. */
+export interface ProgramReport {
+  readonly agent: AgentProgram
+  readonly node?: string | undefined
+  /** Why it was skipped. */
+  readonly reason?: string
+  readonly scenarios: readonly ScenarioReport[]
+}
+
+const PAGE = new URL('../../docs/reference/programs.md', import.meta.url)
+
+const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
+
+/** A text in one line of a table or list. */
+const inLine = (text: string): string => text.replaceAll(/\s+/gu, ' ').replaceAll('|', '\\|').trim()
+
+function cellOf(report: ScenarioReport | undefined): string {
+  if (report === undefined) return ''
+  const { checks } = report
+  const works = checks.filter(({ outcome }) => outcome === 'works').length
+  const possible = checks.filter(({ outcome }) => outcome !== 'impossible').length
+  return possible === 0 ? 'not possible' : works === possible ? `works (${String(works)})` : `${String(works)} of ${String(possible)}`
+}
+
+function contextsOf({ scenarios }: ProgramReport): string {
+  const compared = scenarios.reduce((sum, { contexts }) => sum + contexts.compared, 0)
+  const equal = scenarios.reduce((sum, { contexts }) => sum + contexts.equal, 0)
+  return compared === 0 ? '' : `${String(equal)} of ${String(compared)}`
+}
+
+/** What did not work, what is impossible, and what was left out of the comparison. */
+function detailsOf({ agent, scenarios }: ProgramReport): string[] {
+  const lines = scenarios.flatMap(({ scenario, checks, contexts }) => [
+    ...checks
+      .filter(({ outcome }) => outcome !== 'works')
+      .map(
+        ({ name, outcome, detail = '' }) =>
+          `- ${scenario}, ${name}: ${outcome === 'fails' ? 'fails' : 'not possible'}: ${inLine(detail).slice(0, 300)}`,
+      ),
+    ...(contexts.leftOut.size === 0
+      ? []
+      : [
+          `- ${scenario}, added by the program and not compared: ${[...contexts.leftOut].map(([kind, count]) => `${kind} (${String(count)})`).join(', ')}`,
+        ]),
+  ])
+  return lines.length === 0 ? [] : ['', `### ${agent.title}`, '', ...lines]
+}
+
+export async function writeTable(reports: readonly ProgramReport[], scenarios: readonly Scenario[]): Promise<void> {
+  const date = new Date().toISOString().slice(0, 10)
+  const all = reports.map(({ scenarios: each }) => each).flat()
+  const sum = (of: 'equal' | 'compared'): string => String(all.reduce((total, { contexts }) => total + contexts[of], 0))
+  const heading = ['program', 'version', 'date', 'Node', ...scenarios.map(({ name }) => name), 'contexts equal']
+  const lines = [
+    '# Real programs',
+    '',
+    'For everyone who relies on an importer, a hook, the proxy or a handoff: what works with which version of a program. `npm run test:programs` writes this page; do not edit it.',
+    '',
+    'Each program runs as installed from its registry, in a HOME of its own, against a scripted model on the same machine that is as strict as the real API. A cell contains the number of checks that hold. *Contexts equal* counts the turns after a compaction in which the context of the imported conversation is, message for message, what the program sent to its model.',
+    '',
+    row(heading),
+    row(heading.map(() => '---')),
+    ...reports.map((report) =>
+      row([
+        report.agent.title,
+        report.agent.installation.version,
+        date,
+        report.reason === undefined ? (report.node ?? 'none') : '',
+        ...(report.reason === undefined
+          ? scenarios.map(({ name }) => cellOf(report.scenarios.find(({ scenario }) => scenario === name)))
+          : scenarios.map(() => inLine(`skipped: ${report.reason ?? ''}`))),
+        contextsOf(report),
+      ]),
+    ),
+    ...UNAVAILABLE.map(({ title, reason }) =>
+      row([title, '', date, '', ...scenarios.map(() => `cannot be had: ${reason}`), '']),
+    ),
+    '',
+    `Contexts equal to the program’s next real request: ${sum('equal')} of ${sum('compared')}.`,
+    '',
+    '## What does not work',
+    ...reports.flatMap(detailsOf),
+    '',
+    'Next: [Benchmarks](benchmarks.md).',
+    '',
+  ]
+  await writeFile(PAGE, lines.join('\n'))
+}

@@ -1,0 +1,120 @@
+/** One scenario on one program: its directories, its model, the ledger, and what was found. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { isImpossible, type AgentCommand, type AgentProgram, type AgentSite } from './agent.js'
+import type { Installed } from './installation.js'
+import { startScriptedModel, type ReceivedRequest, type ScriptedModel } from './model/server.js'
+import { runProcess, type ProcessResult } from './processes.js'
+
+/** The command line as shipped. */
+const CONTEXT_LEDGER = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
+
+/** What a check found. */
+export interface CheckResult {
+  readonly name: string
+  readonly outcome: 'works' | 'fails' | 'impossible'
+  /** What failed, or why it is impossible. */
+  readonly detail?: string | undefined
+}
+
+/** The result of one turn. */
+export interface Turn {
+  readonly result: ProcessResult
+  /** The session of the turn, for the next one. */
+  readonly session: string | undefined
+  /** Requests that the model received meanwhile. */
+  readonly requests: readonly ReceivedRequest[]
+}
+
+/** Files of every project. The prompts' scripts name them. */
+const PROJECT_FILES = { 'notes.txt': 'The quay is 40 m long.\n', 'plan.txt': 'Plan: dredge in May.\n' }
+
+export class Trial {
+  readonly checks: CheckResult[] = []
+  /** Contexts that were compared with what the model received, and those that were equal. */
+  readonly contexts = { compared: 0, equal: 0, leftOut: new Map<string, number>() }
+
+  private constructor(
+    readonly agent: AgentProgram,
+    private readonly installed: Installed,
+    readonly root: string,
+    readonly site: AgentSite,
+    readonly model: ScriptedModel,
+  ) {}
+
+  /** Creates HOME and project of a program, and its model. */
+  static async start(agent: AgentProgram, installed: Installed): Promise<Trial> {
+    const root = await mkdtemp(join(tmpdir(), `context-ledger-${agent.name}-`))
+    const model = await startScriptedModel(agent)
+    const site = { home: join(root, 'home'), project: join(root, 'project'), modelUrl: model.url }
+    await mkdir(site.home)
+    await mkdir(site.project)
+    for (const [name, text] of Object.entries(PROJECT_FILES)) await writeFile(join(site.project, name), text)
+    await agent.configure(site)
+    return new Trial(agent, installed, root, site, model)
+  }
+
+  /** Runs the program with these arguments. */
+  async run({ words, input }: AgentCommand, interrupt?: AbortSignal): Promise<ProcessResult> {
+    return await runProcess([...this.installed.command, ...words], {
+      cwd: this.site.project,
+      env: { ...this.environment(), ...this.agent.environment(this.site) },
+      input,
+      ...(interrupt === undefined ? {} : { interrupt }),
+    })
+  }
+
+  /** The environment of every process of the trial: nothing of this machine except where programs are. */
+  environment(): Record<string, string> {
+    const path = [dirname(process.execPath), process.env['PATH'] ?? ''].join(':')
+    return { PATH: path, HOME: this.site.home, LANG: 'C.UTF-8', TMPDIR: this.root }
+  }
+
+  /** One turn, in a new session or in an earlier one. */
+  async turn(prompt: string, session?: string, interrupt?: AbortSignal): Promise<Turn> {
+    return await this.command(this.agent.turn(prompt, session), session, interrupt)
+  }
+
+  /** The compaction that a user starts. Undefined if the program has none without a terminal. */
+  async compact(session: string): Promise<Turn | undefined> {
+    const { compact } = this.agent
+    return isImpossible(compact) ? undefined : await this.command(compact(session), session)
+  }
+
+  private async command(command: AgentCommand, session?: string, interrupt?: AbortSignal): Promise<Turn> {
+    const from = this.model.requests.length
+    const result = await this.run(command, interrupt)
+    return {
+      result,
+      session: (await this.agent.sessionOf(result, this.site)) ?? session,
+      requests: this.model.requests.slice(from),
+    }
+  }
+
+  /** Runs `context-ledger WORDS` in the project, with the HOME of the program and the ledger of the trial. */
+  async ledger(...words: readonly string[]): Promise<ProcessResult> {
+    return await runProcess([process.execPath, CONTEXT_LEDGER, ...words], {
+      cwd: this.site.project,
+      env: { ...this.environment(), CONTEXT_LEDGER_STORE: join(this.root, 'ledger') },
+    })
+  }
+
+  check(name: string, holds: boolean, detail?: string): void {
+    this.checks.push(holds ? { name, outcome: 'works' } : { name, outcome: 'fails', detail })
+  }
+
+  impossible(name: string, reason: string): void {
+    this.checks.push({ name, outcome: 'impossible', detail: reason })
+  }
+
+  /** Ends the model and removes the directories, except if `CONTEXT_LEDGER_PROGRAMS_KEEP` is set. */
+  async end(): Promise<void> {
+    await this.model.close()
+    if (process.env['CONTEXT_LEDGER_PROGRAMS_KEEP'] !== undefined) {
+      await writeFile(join(this.root, 'requests.json'), JSON.stringify(this.model.requests, null, 1))
+      process.stderr.write(`kept ${this.root}\n`)
+    } else await rm(this.root, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
