@@ -28,7 +28,7 @@ export interface AgentCommand {
 }
 
 /** Where the program comes from. */
-export interface Installation {
+interface Installation {
   readonly package: string
   readonly version: string
   /** Path below `node_modules`: a JavaScript file runs in Node, another file by itself. */

@@ -1,9 +1,9 @@
 /**
- * Compares the context of an imported conversation with what the model received. Both lists are brought into one form;
+ * Compares the context of an imported conversation with a request that the model received. Both lists are brought into one form;
  * each difference that is not the importer's is of a kind, and counted.
  *
- * What does not count as a difference:
- * - instructions: messages of role `system`, and the field for instructions, which programs make anew for each request
+ * These are no differences:
+ * - instructions: messages of role `system`, and the field for instructions, which programs write again for each request
  * - additions of the program to a request that its transcript does not contain (`AgentProgram.additions`)
  * - how a text is divided into parts or into adjacent messages of one role, and white space at its ends
  * - ids of calls: a result belongs to a call by its position
@@ -12,7 +12,7 @@ import type { Addition } from './agent.js'
 import type { ContextMessage } from './model/request.js'
 
 /** A message in the form that is compared. */
-export interface NormalMessage {
+interface NormalMessage {
   readonly role: ContextMessage['role']
   readonly text: string
   readonly calls: readonly string[]

@@ -1,4 +1,4 @@
-/** The transcripts of a program in a ledger in memory: what was recorded, and the contexts. */
+/** The transcripts of a program in a ledger in memory: recorded events and contexts. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { planImport } from '../../src/cli/import/import-plan.js'
@@ -27,7 +27,7 @@ export class Imported {
     return new Imported(trial, await openLedger({ store: 'memory' }))
   }
 
-  /** Imports what the program has written so far. */
+  /** Imports everything that the program has written so far. */
   async update(): Promise<readonly ImportedTranscript[]> {
     const { agent, site } = this.trial
     const paths = agent.transcripts.map((path) => join(site.home, path)).filter((path) => existsSync(path))

@@ -1,6 +1,6 @@
 /**
  * Installs programs into a cache outside the repository: one directory for each program and version, so that programs
- * share no dependencies and a new version is installed anew. `CONTEXT_LEDGER_PROGRAMS_CACHE` names another directory.
+ * share no dependencies and each version is installed once. `CONTEXT_LEDGER_PROGRAMS_CACHE` names another directory.
  */
 import { existsSync } from 'node:fs'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-/** Runs programs in processes, with a limit and without what they leave running. */
+/** Runs programs in processes, with a time limit. Processes that a program leaves running end with it. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 

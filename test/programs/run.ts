@@ -4,8 +4,8 @@
  *
  * To add a scenario: write a file in `scenarios/` that exports a `Scenario`, and add it to `SCENARIOS`. Its `run` gets a
  * `Trial` of its own: a program with HOME, project and model. `trial.turn(PROMPT, SESSION)` runs a turn, the prompt's
- * mark says what the model does (`model/script.ts`), `trial.ledger(…)` runs `context-ledger`, `trial.model.requests` has
- * what the model received. Report with `trial.check(NAME, HOLDS, DETAIL)` and `trial.impossible(NAME, REASON)`.
+ * mark contains the answers of the model (`model/script.ts`), `trial.ledger(…)` runs `context-ledger`, `trial.model.requests` has
+ * the requests. Report with `trial.check(NAME, HOLDS, DETAIL)` and `trial.impossible(NAME, REASON)`.
  *
  * To add a program: write a file in `agents/` that exports an `AgentProgram`, and add it to `AGENTS`.
  */
@@ -50,7 +50,7 @@ async function runScenario(scenario: Scenario, agent: AgentProgram, installed: I
       `${outcome === 'works' ? 'ok  ' : outcome === 'fails' ? 'FAIL' : 'n/a '} ${agent.name}, ${scenario.name}: ${name}${outcome === 'works' ? '' : `: ${detail ?? ''}`}`,
     )
   console.log(
-    `${agent.name}, ${scenario.name}: ${String(((Date.now() - startedAt) / 1_000).toFixed(1))} s, contexts equal after a compaction: ${String(contexts.equal)} of ${String(contexts.compared)}`,
+    `${agent.name}, ${scenario.name}: ${((Date.now() - startedAt) / 1_000).toFixed(1)} s, contexts equal after a compaction: ${String(contexts.equal)} of ${String(contexts.compared)}`,
   )
   return { scenario: scenario.name, checks, contexts }
 }

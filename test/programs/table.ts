@@ -31,7 +31,11 @@ function cellOf(report: ScenarioReport | undefined): string {
   const { checks } = report
   const works = checks.filter(({ outcome }) => outcome === 'works').length
   const possible = checks.filter(({ outcome }) => outcome !== 'impossible').length
-  return possible === 0 ? 'not possible' : works === possible ? `works (${String(works)})` : `${String(works)} of ${String(possible)}`
+  return possible === 0
+    ? 'not possible'
+    : works === possible
+      ? `works (${String(works)})`
+      : `${String(works)} of ${String(possible)}`
 }
 
 function contextsOf({ scenarios }: ProgramReport): string {
@@ -40,7 +44,7 @@ function contextsOf({ scenarios }: ProgramReport): string {
   return compared === 0 ? '' : `${String(equal)} of ${String(compared)}`
 }
 
-/** What did not work, what is impossible, and what was left out of the comparison. */
+/** Failed and impossible checks, and the texts that the comparison leaves out. */
 function detailsOf({ agent, scenarios }: ProgramReport): string[] {
   const lines = scenarios.flatMap(({ scenario, checks, contexts }) => [
     ...checks
@@ -60,7 +64,7 @@ function detailsOf({ agent, scenarios }: ProgramReport): string[] {
 
 export async function writeTable(reports: readonly ProgramReport[], scenarios: readonly Scenario[]): Promise<void> {
   const date = new Date().toISOString().slice(0, 10)
-  const all = reports.map(({ scenarios: each }) => each).flat()
+  const all = reports.flatMap(({ scenarios: each }) => each)
   const sum = (of: 'equal' | 'compared'): string => String(all.reduce((total, { contexts }) => total + contexts[of], 0))
   const heading = ['program', 'version', 'date', 'Node', ...scenarios.map(({ name }) => name), 'contexts equal']
   const lines = [
@@ -68,7 +72,7 @@ export async function writeTable(reports: readonly ProgramReport[], scenarios: r
     '',
     'For everyone who relies on an importer, a hook, the proxy or a handoff: what works with which version of a program. `npm run test:programs` writes this page; do not edit it.',
     '',
-    'Each program runs as installed from its registry, in a HOME of its own, against a scripted model on the same machine that is as strict as the real API. A cell contains the number of checks that hold. *Contexts equal* counts the turns after a compaction in which the context of the imported conversation is, message for message, what the program sent to its model.',
+    'Each program runs as installed from its registry, in a HOME of its own, against a scripted model on the same machine. The model refuses the requests that the real API refuses. A cell contains the number of checks that hold. *Contexts equal* counts the turns after a compaction in which the context of the imported conversation equals, message for message, the program’s next request.',
     '',
     row(heading),
     row(heading.map(() => '---')),

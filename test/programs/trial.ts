@@ -1,4 +1,4 @@
-/** One scenario on one program: its directories, its model, the ledger, and what was found. */
+/** One scenario on one program: its directories, its model, its ledger, and the results of the checks. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -33,7 +33,7 @@ const PROJECT_FILES = { 'notes.txt': 'The quay is 40 m long.\n', 'plan.txt': 'Pl
 
 export class Trial {
   readonly checks: CheckResult[] = []
-  /** Contexts that were compared with what the model received, and those that were equal. */
+  /** How many contexts were compared with requests of the program, and how many were equal. */
   readonly contexts = { compared: 0, equal: 0, leftOut: new Map<string, number>() }
 
   private constructor(
@@ -66,7 +66,7 @@ export class Trial {
     })
   }
 
-  /** The environment of every process of the trial: nothing of this machine except where programs are. */
+  /** The environment of every process of the trial: of this machine it has only the PATH. */
   environment(): Record<string, string> {
     const path = [dirname(process.execPath), process.env['PATH'] ?? ''].join(':')
     return { PATH: path, HOME: this.site.home, LANG: 'C.UTF-8', TMPDIR: this.root }

@@ -19,7 +19,8 @@ export function strictGemini(body: Fields): string[] {
   for (const [at, entry] of contents.entries()) {
     const where = `contents[${String(at)}]`
     const { role, parts } = fields(entry)
-    if (role !== 'user' && role !== 'model' && role !== undefined) wrong.push(`${where}.role is ${String(role)}`)
+    if (role !== 'user' && role !== 'model' && role !== undefined)
+      wrong.push(`${where}.role is ${JSON.stringify(role)}`)
     if (list(parts).length === 0) wrong.push(`${where} has no parts`)
     for (const part of list(parts).map(fields)) {
       const kinds = Object.keys(part).filter((key) => !key.startsWith('thought'))

@@ -25,8 +25,7 @@ export const claudeCode: AgentProgram = {
   },
   purposeOf(request) {
     const last = request.messages.findLast(({ role }) => role === 'user')
-    if (last?.texts.some((text) => text.includes('create a detailed summary of')) === true)
-      return 'compaction'
+    if (last?.texts.some((text) => text.includes('create a detailed summary of')) === true) return 'compaction'
     return request.tools.length === 0 ? 'other' : 'turn'
   },
   summary: (text) => `<analysis>The whole conversation.</analysis>\n<summary>${text}</summary>`,
@@ -42,7 +41,15 @@ export const claudeCode: AgentProgram = {
   }),
   transcripts: ['.claude/projects'],
   turn: (prompt, session) => ({
-    words: ['-p', prompt, '--allowedTools', TOOLS, '--output-format', 'json', ...(session === undefined ? [] : ['--resume', session])],
+    words: [
+      '-p',
+      prompt,
+      '--allowedTools',
+      TOOLS,
+      '--output-format',
+      'json',
+      ...(session === undefined ? [] : ['--resume', session]),
+    ],
   }),
   async sessionOf({ stdout }) {
     const { session_id: id } = fieldsOf(jsonOf(stdout))

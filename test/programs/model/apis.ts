@@ -1,4 +1,4 @@
-/** The four APIs of the scripted model: which requests are theirs, and how their requests are read and answered. */
+/** The four APIs of the scripted model: the paths, how a request is read, and the form of an answer. */
 import { strictChat } from '../../support/strict-chat.js'
 import { strictGemini } from '../../support/strict-gemini.js'
 import { strictMessages } from '../../support/strict-messages.js'
@@ -43,7 +43,7 @@ function anthropicMessages(entry: unknown): readonly ContextMessage[] {
 
 const anthropic: ModelApi = {
   name: 'Messages',
-  matches: (path) => /\/messages$/u.test(path),
+  matches: (path) => path.endsWith('/messages'),
   read: (body) => ({
     instructions: textsOf(body['system']).join('\n'),
     messages: listOf(body['messages']).flatMap(anthropicMessages),
@@ -59,7 +59,8 @@ const anthropic: ModelApi = {
 function chatMessage(entry: unknown): ContextMessage {
   const { role, content, tool_calls: calls, tool_call_id: resultOf } = fieldsOf(entry)
   return {
-    role: role === 'developer' ? 'system' : role === 'assistant' || role === 'tool' || role === 'system' ? role : 'user',
+    role:
+      role === 'developer' ? 'system' : role === 'assistant' || role === 'tool' || role === 'system' ? role : 'user',
     texts: textsOf(content).filter((text) => text !== ''),
     calls: listOf(calls).map((call) => {
       const { id, function: called, custom } = fieldsOf(call)
@@ -75,7 +76,7 @@ export const chatMessages = (list: unknown): readonly ContextMessage[] => listOf
 
 const completions: ModelApi = {
   name: 'Chat Completions',
-  matches: (path) => /\/chat\/completions$/u.test(path),
+  matches: (path) => path.endsWith('/chat/completions'),
   read: (body) => ({
     instructions: '',
     messages: chatMessages(body['messages']),
@@ -108,7 +109,7 @@ function responsesMessage(item: unknown): ContextMessage {
 
 const openaiResponses: ModelApi = {
   name: 'Responses',
-  matches: (path) => /\/responses$/u.test(path),
+  matches: (path) => path.endsWith('/responses'),
   read: (body) => ({
     instructions: textsOf(body['instructions']).join('\n'),
     messages:
@@ -143,7 +144,11 @@ function geminiMessages(entry: unknown, at: number): readonly ContextMessage[] {
     .filter((part) => 'functionCall' in part)
     .map((part, index) => {
       const { id, name, args } = fieldsOf(part['functionCall'])
-      return { id: String(id ?? `${String(at)}-${String(index)}`), name: String(name), input: args ?? {} }
+      return {
+        id: typeof id === 'string' ? id : `${String(at)}-${String(index)}`,
+        name: String(name),
+        input: args ?? {},
+      }
     })
   const texts = textsOf(all.filter((part) => !('functionResponse' in part) && !('functionCall' in part)))
   if (texts.length === 0 && calls.length === 0) return results

@@ -1,7 +1,7 @@
-/** A model request in one form for all APIs: what a scripted model decides by, and what contexts are compared with. */
+/** A model request in one form for all APIs. The scripted model reads it, and contexts are compared with it. */
 
 /** A call of a tool. */
-export interface ContextCall {
+interface ContextCall {
   readonly id: string
   readonly name: string
   /** An object, or the text if a tool takes text. */

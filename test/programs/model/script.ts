@@ -1,7 +1,7 @@
 /**
- * What the scripted model answers. A prompt carries its script as a mark: `[[NAME: STEP | STEP]]`. Each step is one
+ * The answers of the scripted model. A prompt carries its script as a mark: `[[NAME: STEP | STEP]]`. Each step is one
  * answer with tool calls, and after the last step comes a final text. NAME is unique in a run, so that the position in
- * the script does not depend on what a compaction left of the list.
+ * the script does not depend on the messages that a compaction kept.
  *
  * | step                       | answer                                                  |
  * | -------------------------- | ------------------------------------------------------- |
@@ -48,8 +48,7 @@ function currentMark(request: ModelRequest): Mark | undefined {
   for (const message of request.messages.toReversed()) {
     if (message.role !== 'user') continue
     const [, name, steps] = [...message.texts.join('\n').matchAll(MARK)].at(-1) ?? []
-    if (name !== undefined && steps !== undefined)
-      return { name, steps: steps.split('|').map((step) => step.trim()) }
+    if (name !== undefined && steps !== undefined) return { name, steps: steps.split('|').map((step) => step.trim()) }
   }
   return undefined
 }

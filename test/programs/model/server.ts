@@ -1,6 +1,6 @@
 /**
- * A model on 127.0.0.1 that answers by script (`script.ts`) over the APIs of `apis.ts`, refuses what the real APIs
- * refuse, and keeps every request.
+ * A model on 127.0.0.1 that answers by script (`script.ts`) over the APIs of `apis.ts`, refuses the requests
+ * that the real APIs refuse, and keeps every request.
  */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
@@ -11,7 +11,7 @@ import { fieldsOf, jsonOf, type Fields, type ModelRequest } from './request.js'
 import { Script, type AgentTools, type ScriptedStep } from './script.js'
 
 /** What a request is for: a turn of the conversation, a summary, or something else (a title, a check). */
-export type RequestPurpose = 'turn' | 'compaction' | 'other'
+type RequestPurpose = 'turn' | 'compaction' | 'other'
 
 /** What the model must know of a program. */
 export interface ModelClient {
@@ -72,7 +72,13 @@ class Server {
     this.script = new Script(client.tools)
   }
 
-  async respond(path: string, method: string, headers: IncomingHttpHeaders, bytes: Buffer, response: ServerResponse): Promise<void> {
+  async respond(
+    path: string,
+    method: string,
+    headers: IncomingHttpHeaders,
+    bytes: Buffer,
+    response: ServerResponse,
+  ): Promise<void> {
     const body = fieldsOf(jsonOf(bytes.toString('utf8')))
     const api = method === 'POST' ? MODEL_APIS.find((each) => each.matches(path)) : undefined
     if (api === undefined) {

@@ -1,6 +1,6 @@
 /**
- * Import: after every turn, the transcripts are imported, and the context of the conversation is compared with what the
- * model received last, and its answer. At the end, each prompt, answer, result and compaction is counted.
+ * Import: after every turn, the transcripts are imported, and the context of the conversation is compared with the
+ * last request that the model received, and its answer. At the end, each prompt, answer, result and compaction is counted.
  */
 import { isOfType } from '../../../src/recording/read-event.js'
 import { isImpossible } from '../agent.js'
@@ -93,14 +93,22 @@ class ImportScenario {
       .filter((text) => assistants.filter((each) => each.includes(text)).length !== 1)
     trial.check('each answer once', wrongAnswers.length === 0, wrongAnswers.join(', '))
     const compactions = all.filter((event) => isOfType(event, 'CompactionObserved'))
-    const expected = trial.model.requests.filter(({ purpose, answer }) => purpose === 'compaction' && answer !== undefined)
+    const expected = trial.model.requests.filter(
+      ({ purpose, answer }) => purpose === 'compaction' && answer !== undefined,
+    )
     trial.check(
       'each compaction once',
       compactions.length === expected.length,
       `${String(compactions.length)} recorded, ${String(expected.length)} made`,
     )
-    const withSummary = compactions.filter(({ data }) => data.summary.kind === 'text' && data.summary.text.includes(SUMMARY))
-    trial.check('each summary', withSummary.length === compactions.length, `${String(withSummary.length)} have the text`)
+    const withSummary = compactions.filter(
+      ({ data }) => data.summary.kind === 'text' && data.summary.text.includes(SUMMARY),
+    )
+    trial.check(
+      'each summary',
+      withSummary.length === compactions.length,
+      `${String(withSummary.length)} have the text`,
+    )
     this.countResults(logs)
   }
 
