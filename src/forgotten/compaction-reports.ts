@@ -11,6 +11,7 @@ import type { ReportInput, ReportMessage, ReportToolCall, RemainingSummary } fro
 import type { TotalKey } from './totals.js'
 import { toolOfCall } from '../domain/conversation/call-groups.js'
 import { conversationStream } from '../domain/values/ids.js'
+import { authorOfMessage, ownContent } from '../domain/text/authorship.js'
 import { contentText, type MessageBody, type ToolCall } from '../domain/values/message.js'
 import { findEstimator } from '../recording/estimators.js'
 import type { Log } from '../recording/load-conversation.js'
@@ -51,11 +52,15 @@ export function toReportMessage(
   content: MessageBody['content'] = message.content,
 ): ReportMessage {
   const { messageId, revision, role, toolCalls, toolCallId, attributes, createdAt, tokens } = message
+  const authored = { role, content, attributes }
+  const author = authorOfMessage(authored)
+  const byProgram = author === 'program' || author === 'ledger'
   return {
     messageId,
     revision,
     role,
     text: contentText(content),
+    ownText: byProgram ? '' : contentText(ownContent(authored)),
     ...(toolCalls === undefined
       ? {}
       : {
@@ -63,7 +68,7 @@ export function toReportMessage(
         }),
     ...(toolCallId === undefined ? {} : { toolCallId }),
     ...(attributes?.['isError'] === true ? { isError: true } : {}),
-    ...(attributes?.['byProgram'] === true ? { byProgram: true } : {}),
+    ...(byProgram ? { byProgram } : {}),
     ...(attributes?.['recallNote'] === undefined ? {} : { hadNote: true }),
     at: createdAt,
     tokens,

@@ -65,8 +65,6 @@ export interface Item {
 const MOST_SENTENCE_CHARACTERS = 360
 const LEAST_TERMS = 2
 
-const INTERRUPT = /^\s*\[(?:Request|Response|Tool use) (?:was )?(?:interrupted|aborted|cancell?ed)/iu
-
 /** Code, and files that a program inserted into a message: not written by the author of the message. */
 const FENCED = /```[^]*?(?:```|$)|<(?<tag>content|file|file_content|document)(?: [^>\n]*)?>[^]*?<\/\k<tag>>/gu
 
@@ -186,8 +184,8 @@ export function itemsOf(
     .filter(({ query }) => query.use === 'read' || query.use === 'write')
     .flatMap(({ query, by }) => query.files.filter(isFile).map((path) => ({ path, message: by })))
   for (const message of removed) {
-    if (message.role === 'tool' || message.byProgram === true || INTERRUPT.test(message.text)) continue
-    const speech = message.text.replaceAll(FENCED, '\n')
+    if (message.role === 'tool' || message.byProgram === true) continue
+    const speech = message.ownText.replaceAll(FENCED, '\n')
     for (const path of noteNames(message, speech, items)) paths.push({ path: pathOf(path), message })
     noteSentences(message, speech, works.length > 0, items)
   }

@@ -334,7 +334,7 @@ export function repeatedQuestions(
     const before = first.get(repeat.key)
     if (before === undefined || currentQuestions.has(repeat.key)) continue
     currentQuestions.add(repeat.key)
-    const same = keyOf(before.answer.text) === keyOf(repeat.answer.text)
+    const same = keyOf(before.answer.ownText) === keyOf(repeat.answer.ownText)
     pairs.push({
       ...(same ? { verdict: 'doneAgain' } : { verdict: 'unknown', why: 'otherAnswer' }),
       use: 'question',

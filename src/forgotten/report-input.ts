@@ -18,12 +18,14 @@ export interface ReportMessage {
   readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool'
   /** The text. Parts that are not text are named in it. */
   readonly text: string
+  /** What the author of the role wrote of the text: without the texts of a program or of the ledger under that role. */
+  readonly ownText: string
   readonly toolCalls?: readonly ReportToolCall[] | undefined
   /** For a result: the id of the call that it answers. */
   readonly toolCallId?: string | undefined
   /** For a result: the call failed, was refused or was stopped. */
   readonly isError?: boolean | undefined
-  /** A program inserted the message under this role, for example a reminder or the output of a command. */
+  /** A program or the ledger wrote the whole message, whatever its role: instructions, a reminder, a note. */
   readonly byProgram?: boolean | undefined
   /** The request of this answer had a note of `recall`, which is no message of the conversation. */
   readonly hadNote?: true | undefined

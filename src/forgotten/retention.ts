@@ -90,7 +90,7 @@ function openSentences(messages: readonly ReportMessage[]): Item[] {
   const items = new Map<string, Item>()
   for (const message of messages) {
     if (message.role === 'tool' || message.byProgram === true) continue
-    for (const text of spokenSentences(message.text).filter(isSpoken)) {
+    for (const text of spokenSentences(message.ownText).filter(isSpoken)) {
       const key = text.toLowerCase().replaceAll(/\s+/gu, ' ')
       if (items.has(key) || text.length > MOST_SENTENCE_CHARACTERS || !isOpenItem(text)) continue
       if (tellingTerms(text).length < LEAST_TERMS) continue

@@ -6,8 +6,9 @@ import { either as E } from 'fp-ts'
 import { separateParts, type ObservedPart } from '../domain/conversation/observed.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import type { LiveMessage } from '../domain/conversation/live-message.js'
+import { authorOfMessage, ownContent } from '../domain/text/authorship.js'
 import { contentText, isInstruction } from '../domain/values/message.js'
-import { NOTE_TOKENS } from '../domain/values/recall-note.js'
+import { HANDOVER_BEGINNING, HANDOVER_SOURCE, NOTE_TOKENS } from '../domain/values/recall-note.js'
 import { defaultEstimator } from '../domain/values/tokens.js'
 import type { ReportMessage } from '../forgotten/report-input.js'
 import { entriesOf } from '../recall/entries.js'
@@ -87,10 +88,11 @@ function sorted({ state, origin }: MissingContext, redact: PlanOptions['redact']
   const program = origin?.program
   for (const { body, source, isSummary } of partsOf(state)) {
     if (isSummary === true) continue
-    if (source === undefined || source.attributes?.['byProgram'] === true)
-      lose(losses, `text of ${program ?? 'the program'} in the role of the user`)
+    const authored = { ...body, attributes: source?.attributes }
+    const isOfProgram = !isInstruction(body) && ['program', 'ledger'].includes(authorOfMessage(authored))
+    if (source === undefined || isOfProgram) lose(losses, `text of ${program ?? 'the program'} in the role of the user`)
     else if (source.erased === true) lose(losses, 'erased message')
-    else if (!isInstruction(body)) messages.push(toHanded(source, redact(body)))
+    else if (!isInstruction(body)) messages.push(toHanded(source, redact({ ...body, content: ownContent(authored) })))
     else if (program === undefined) instructions.push(contentText(redact(body).content))
     else lose(losses, `instructions of ${program}`)
   }
@@ -147,7 +149,7 @@ interface Texts {
 }
 
 const opening = (id: string, from: string | undefined): string =>
-  `This session continues ${id}${from === undefined ? '' : `, a session of ${from}`}, from the log of Context Ledger. Its newest messages follow verbatim. This message covers everything older.`
+  `${HANDOVER_BEGINNING}${id}${from === undefined ? '' : `, a session of ${from}`}${HANDOVER_SOURCE} Its newest messages follow verbatim. This message covers everything older.`
 
 function handoverText({ instructions, summary }: Texts, note: string, id: string, from: string | undefined): string {
   return [

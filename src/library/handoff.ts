@@ -70,7 +70,7 @@ const titleOf = ({ title, before }: MissingContext): string | undefined =>
   title ??
   before
     .filter(({ role, byProgram }) => role === 'user' && byProgram !== true)
-    .map(({ text }) => openingWords(text))
+    .map(({ ownText }) => openingWords(ownText))
     .find((words) => words !== undefined && !isBare(words))
 
 /** The session of a plan, as the program stores it. */

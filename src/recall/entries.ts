@@ -51,7 +51,7 @@ const PARTS_ONLY = /^(?:\s*\[[\w -]{1,40}\])*\s*$/u
 const isSaidBy =
   (role: ReportMessage['role']) =>
   (message: ReportMessage): boolean =>
-    message.role === role && message.byProgram !== true && !PARTS_ONLY.test(message.text)
+    message.role === role && message.byProgram !== true && !PARTS_ONLY.test(message.ownText)
 
 /** The last message of a role, unless a later one is in the context. */
 function lastMissing({ removed, remaining }: MissingContext, role: ReportMessage['role']): ReportMessage | undefined {
@@ -94,20 +94,20 @@ function workEntries(
   const first = missing.removed.find(isSaidBy('user'))
   const words = lastMissing(missing, 'assistant')
   return [
-    ...(request === undefined ? [] : [entry('work', `last request: ${said(request.text, MOST_RULE)}`, request)]),
+    ...(request === undefined ? [] : [entry('work', `last request: ${said(request.ownText, MOST_RULE)}`, request)]),
     ...openTasks(works, missing),
-    ...(words === undefined ? [] : [entry('work', `you said last: ${said(words.text, MOST_RULE)}`, words)]),
+    ...(words === undefined ? [] : [entry('work', `you said last: ${said(words.ownText, MOST_RULE)}`, words)]),
     ...items
       .filter(({ kind }) => kind === 'openCall' || kind === 'subAgent')
       .map((item) => itemEntry('work', `started, without a result: ${item.text}`, item)),
     ...(first === undefined || first === request
       ? []
-      : [entry('work', `first request: ${said(first.text, MOST_RULE)}`, first)]),
+      : [entry('work', `first request: ${said(first.ownText, MOST_RULE)}`, first)]),
     ...missing.removed
       .filter((message) => isSaidBy('user')(message) && message !== request && message !== first && !isKept(message))
-      .filter(({ text }) => saysEnough(text))
+      .filter(({ ownText }) => saysEnough(ownText))
       .toReversed()
-      .map((message) => entry('work', `said: ${said(message.text, MOST_RULE)}`, message)),
+      .map((message) => entry('work', `said: ${said(message.ownText, MOST_RULE)}`, message)),
   ]
 }
 

@@ -12,13 +12,14 @@ export function createTalk(): {
   call(name: string, args: unknown): ReportMessage
 } {
   let revision = 0
-  const next = (said: Omit<ReportMessage, 'messageId' | 'revision' | 'tokens' | 'at'>): ReportMessage => {
+  const next = (said: Omit<ReportMessage, 'messageId' | 'revision' | 'tokens' | 'at' | 'ownText'>): ReportMessage => {
     revision += 1
     return {
       messageId: `m${String(revision)}`,
       revision,
       tokens: Math.ceil(said.text.length / 4),
       at: new Date(revision * 1_000).toISOString(),
+      ownText: said.byProgram === true ? '' : said.text,
       ...said,
     }
   }

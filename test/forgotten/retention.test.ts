@@ -14,6 +14,7 @@ const message = (
   revision: at,
   role,
   text,
+  ownText: text,
   tokens: 10,
   ...some,
 })

@@ -6,6 +6,7 @@
  * `queries.ts` adds the live rows and `messages_compressed`. For the same reason a title from the first message is a query
  * over `conversation_openings`.
  */
+import { authorOfMessage, ownContent } from '../../../src/domain/text/authorship.js'
 import { isBare, openingWords, titleOf } from '../../../src/domain/text/title.js'
 import { storable } from '../../../src/domain/text/terms.js'
 import { KEY_ACTOR } from '../../../src/domain/values/key-actor.js'
@@ -152,9 +153,10 @@ const FIRST_ANSWERS = 32
 
 /** The row of the first words; none for a message that cannot give the title. */
 function openingRows({ data, ...event }: RecordedEvent<'MessageAppended'>): readonly RowChange[] {
-  const isAnswer = data.role === 'assistant' && event.revision < FIRST_ANSWERS
-  if ((data.role !== 'user' && !isAnswer) || data.attributes?.['byProgram'] === true) return []
-  const words = openingWords(textOnly(data.content))
+  const author = authorOfMessage(data)
+  const isAnswer = author === 'agent' && event.revision < FIRST_ANSWERS
+  if (author !== 'user' && !isAnswer) return []
+  const words = openingWords(textOnly(ownContent(data)))
   if (words === undefined) return []
   const message_id = data.messageId
   const conversation_id = subjectOfEvent(event).conversationId
@@ -191,7 +193,7 @@ const replacementRows = (event: RecordedEvent<ReplacementType>): readonly RowCha
 
 export const liveMessages: Projection = {
   name: 'live-messages',
-  version: 7,
+  version: 8,
   tables: [messages, conversations, openings],
   handlers: {
     // The scope is set once and never changes, but not necessarily by the first event of the stream.

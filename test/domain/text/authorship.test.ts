@@ -1,0 +1,63 @@
+/** The author of each text of a message. */
+import { describe, expect, it } from '@jest/globals'
+import { authorOfMessage, ownContent, type AuthoredMessage } from '../../../src/domain/text/authorship.js'
+
+const user = (content: AuthoredMessage['content']): AuthoredMessage => ({ role: 'user', content })
+const NOTE =
+  'Recalled from the log of this conversation after its context was compacted.\n\nRules\n- never push\n- “x” (r2)'
+const REMINDER = '<system-reminder>\nNever push.\n</system-reminder>'
+
+describe('a message', () => {
+  it.each([
+    ['of the user', user('Mend it.'), 'user'],
+    ['with an image', user([{ type: 'image_url', image_url: { url: 'data:' } }]), 'user'],
+    ['that an importer marks', { ...user('Mend it.'), attributes: { byProgram: true } }, 'program'],
+    ['of a program alone', user(`${REMINDER}\n<command-name>/clear</command-name>`), 'program'],
+    ['with a notice', user('[Request interrupted by user for tool use]'), 'program'],
+    ['with a note', user(NOTE), 'ledger'],
+    ['with a handover', user('This session continues a/b, from the log of Context Ledger. Its\n\nMend it.'), 'ledger'],
+    ['with a note in a reminder', user(`<system-reminder>${NOTE}</system-reminder>`), 'ledger'],
+    ['of the system', { role: 'system', content: 'Never push.' }, 'program'],
+    ['of the developer', { role: 'developer', content: 'Never push.' }, 'program'],
+    ['of the model', { role: 'assistant', content: REMINDER }, 'agent'],
+    ['of a tool', { role: 'tool', content: 'Never push.' }, 'tool'],
+  ] as const)('%s', (_name, message, author) => {
+    expect(authorOfMessage(message)).toBe(author)
+  })
+})
+
+describe('the own content', () => {
+  it.each([
+    ['nothing else', 'Mend it.', 'Mend it.'],
+    ['reminders around it', `${REMINDER}\nMend it.\n${REMINDER}`, 'Mend it.'],
+    ['a reminder that quotes one', `<system-reminder>a\n${REMINDER}\nb</system-reminder>\nMend it.`, 'Mend it.'],
+    ['a note', `${NOTE}\n\nMend it.`, 'Mend it.'],
+    [
+      'rules of the project',
+      '# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\nNo\n</INSTRUCTIONS>\nMend it.',
+      'Mend it.',
+    ],
+    [
+      'words for a command',
+      '<command-name>/fix</command-name>\n<command-args>the export</command-args>',
+      '<command-args>the export</command-args>',
+    ],
+    ['a quotation in code', `\`\`\`\n${REMINDER}\n\`\`\`\nMend it.`, `\`\`\`\n${REMINDER}\n\`\`\`\nMend it.`],
+    [
+      'a tag within a line',
+      'Remove <system-reminder>x</system-reminder>.',
+      'Remove <system-reminder>x</system-reminder>.',
+    ],
+    ['a tag that is not closed', '<system-reminder>\nMend it.', '<system-reminder>\nMend it.'],
+  ])('of a user with %s', (_name, content, expected) => {
+    expect(ownContent(user(content))).toBe(expected)
+  })
+
+  it('keeps the parts of the user', () => {
+    const parts = [
+      { type: 'text', text: 'Mend it.' },
+      { type: 'image_url', image_url: { url: 'data:' } },
+    ]
+    expect(ownContent(user([{ type: 'text', text: REMINDER }, ...parts]))).toEqual(parts)
+  })
+})
