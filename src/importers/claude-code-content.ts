@@ -4,7 +4,7 @@ import { exactText } from '../lib/json.js'
 import { foreignMessage } from '../domain/values/foreign-messages.js'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
 import { isTooDeep, MAX_LEVELS } from '../lib/nesting.js'
-import type { Attachment } from './claude-code-records.js'
+import type { Attachment, ClaudeRecord } from './claude-code-records.js'
 
 const partSchema = z.looseObject({ type: z.string() })
 const textBlockSchema = z.looseObject({ type: z.literal('text'), text: z.string() })
@@ -267,17 +267,23 @@ const queuedSchema = z.looseObject({
 
 const renderedSchema = z.array(z.looseObject({ content: z.union([z.string(), z.array(z.unknown())]) })).min(1)
 
-/** The text that the model received, if the program recorded it. */
-function rendered(value: unknown): MessageBody['content'] | undefined {
+/** The tag that the program removes from a text that it sends with the role system. */
+const REMINDER = /^<system-reminder>\n?(?<text>[^]*?)\n?<\/system-reminder>\s*$/u
+
+/** The message that the model received, if the program recorded it. */
+function renderedBody(value: unknown, renderedRole: string | undefined): MessageBody | undefined {
+  const role = renderedRole === 'system' ? 'system' : 'user'
   const attached = renderedSchema.safeParse(value).data ?? []
   const blocks = attached.flatMap(({ content }): readonly unknown[] =>
-    typeof content === 'string' ? [{ type: 'text', text: content }] : content,
+    typeof content === 'string'
+      ? [{ type: 'text', text: role === 'system' ? (REMINDER.exec(content)?.groups?.['text'] ?? content) : content }]
+      : content,
   )
   const content = contentOf(blocks)
-  return content === '' ? undefined : content
+  return content === '' ? undefined : { role, content }
 }
 
-/** The message of an attachment, with the role user. */
+/** The message of an attachment. */
 export interface AttachmentContent {
   readonly body: MessageBody
   /** The user typed it while the model was working. */
@@ -285,7 +291,12 @@ export interface AttachmentContent {
 }
 
 /** Undefined if an attachment adds nothing to the context, or if the record does not contain the text. */
-export function attachmentContentOf(attachment: Attachment, renderedContent: unknown): AttachmentContent | undefined {
+export function attachmentContentOf({
+  attachment,
+  rendered,
+  renderedRole,
+}: Pick<ClaudeRecord, 'attachment' | 'rendered' | 'renderedRole'>): AttachmentContent | undefined {
+  if (attachment === undefined) return undefined
   const queued = attachment.type === 'queued_command' ? queuedSchema.safeParse(attachment).data : undefined
   if (queued !== undefined) {
     const prompt = userContentOf(queued.prompt)
@@ -293,6 +304,8 @@ export function attachmentContentOf(attachment: Attachment, renderedContent: unk
     const isPrompt = (queued.commandMode ?? 'prompt') === 'prompt' && (queued.origin?.kind ?? 'human') === 'human'
     return { body: prompt.body, isTyped: isPrompt && queued.isMeta !== true && !prompt.isHarness }
   }
-  const content = rendered(renderedContent) ?? ATTACHED[attachment.type]?.(attachment)
+  const body = renderedBody(rendered, renderedRole)
+  if (body !== undefined) return { body, isTyped: false }
+  const content = ATTACHED[attachment.type]?.(attachment)
   return content === undefined ? undefined : { body: { role: 'user', content }, isTyped: false }
 }

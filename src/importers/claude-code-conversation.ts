@@ -10,6 +10,7 @@ import {
   type ToolResult,
   type UserContent,
 } from './claude-code-content.js'
+import { summaryFrom } from './message-items.js'
 import { createRecentItems, type RecentItems } from './recent-items.js'
 import { nameOf, timeOf, type ClaudeRecord, type ClaudeUsage } from './claude-code-records.js'
 import type {
@@ -35,6 +36,15 @@ export interface LocatedRecord {
   readonly where: SourceLocation
 }
 
+/** A compaction of which the boundary was read, but not yet the summary. */
+interface PendingCompaction {
+  readonly boundary: LocatedRecord
+  /** The record with the summary, if the boundary names it. */
+  readonly summaryId: string | undefined
+  /** Ids of the messages since the boundary: texts that the program puts before the summary. */
+  readonly notes: string[]
+}
+
 /** The state of a conversation while it is read: ids, hashes, and the latest items. */
 export interface Conversation {
   readonly opening: Omit<ConversationItem, 'where'>
@@ -54,8 +64,10 @@ export interface Conversation {
   readonly cleared: Map<string, MessageBody['content']>
   /** Summary record id → its compaction, and the index of the summary in that compaction's context. */
   readonly summaries: Map<string, { readonly compactionId: string; readonly at: number }>
-  /** A compaction boundary that waits for its summary. */
-  boundary: LocatedRecord | undefined
+  /** A compaction that waits for its summary. */
+  pending: PendingCompaction | undefined
+  /** Ids of the summaries that earlier compactions named, but that the program had not written when its model answered. */
+  readonly lateSummaries: Set<string>
   /** The last answer, with the largest usage that one of its lines reports: the figures grow from line to line. */
   answer: { readonly id: string; readonly usage: Usage } | undefined
 }
@@ -71,7 +83,8 @@ export const createConversation = (opening: Conversation['opening'], beginsLate:
   prompts: new Map(),
   cleared: new Map(),
   summaries: new Map(),
-  boundary: undefined,
+  pending: undefined,
+  lateSummaries: new Set(),
   answer: undefined,
 })
 
@@ -95,9 +108,9 @@ function push(lists: Map<string, string[]>, key: string, value: string): void {
 export const takeNext = (lists: Map<string, string[]>, key: string): string | undefined => lists.get(key)?.shift()
 
 /** Skips a record without a message. */
-function* skip({ branches, boundary }: Conversation, { record, id, where }: LocatedRecord): Generator<TranscriptItem> {
-  if (boundary === undefined) branches.noteSilent(id, record.parentUuid)
-  else branches.noteSilentAfterBoundary(id, boundary.id)
+function* skip({ branches, pending }: Conversation, { record, id, where }: LocatedRecord): Generator<TranscriptItem> {
+  if (pending === undefined) branches.noteSilent(id, record.parentUuid)
+  else branches.noteSilentAfterBoundary(id, pending.boundary.id)
   yield { kind: 'left-out', what: nameOf(record), where }
 }
 
@@ -172,6 +185,10 @@ function destination({ branches }: Conversation, { parentUuid }: ClaudeRecord, r
   return branches.endOf(parent, role.kind === 'prompt')
 }
 
+/** Whether a message may be between the boundary of a compaction and its summary. The model's next answer may not. */
+const mayPrecedeSummary = ({ summaryId }: PendingCompaction, { kind }: RecordRole): boolean =>
+  kind === 'other' || (summaryId !== undefined && kind !== 'answer')
+
 function* emit(
   conversation: Conversation,
   located: LocatedRecord,
@@ -180,7 +197,8 @@ function* emit(
 ): Generator<TranscriptItem> {
   const { branches, recentItems } = conversation
   const { id, where } = located
-  yield* compactWithoutSummary(conversation)
+  if (conversation.pending !== undefined && !mayPrecedeSummary(conversation.pending, role))
+    yield* compactWithoutSummary(conversation)
   const parentId = located.record.parentUuid ?? ''
   // A message that is repeated under the same parent is a copy.
   if (branches.isLive(id) || branches.find(id)?.parentId === parentId) {
@@ -204,6 +222,7 @@ function* emit(
   const group =
     role.kind === 'answer' ? role.group : (caller?.group ?? (role.kind === 'prompt' ? id : (branches.tip?.group ?? id)))
   branches.append({ id, group, isAnswer, parentId })
+  conversation.pending?.notes.push(id)
   yield* items
 }
 
@@ -304,8 +323,15 @@ function* takeAnswer(conversation: Conversation, located: LocatedRecord): Genera
 }
 
 /** Whether the program generated a record with the role user. */
-const isOfProgram = ({ isMeta, promptSource, origin }: ClaudeRecord, { isHarness }: UserContent): boolean =>
-  isMeta === true || isHarness || promptSource === 'system' || (origin?.kind ?? 'human') !== 'human'
+const isOfProgram = (
+  { isMeta, isCompactSummary, promptSource, origin }: ClaudeRecord,
+  { isHarness }: UserContent,
+): boolean =>
+  isMeta === true ||
+  isCompactSummary === true ||
+  isHarness ||
+  promptSource === 'system' ||
+  (origin?.kind ?? 'human') !== 'human'
 
 function* takeUser(conversation: Conversation, located: LocatedRecord): Generator<TranscriptItem> {
   const userContent = userContentOf(located.record.message?.content)
@@ -324,8 +350,7 @@ function* takeUser(conversation: Conversation, located: LocatedRecord): Generato
 }
 
 function* takeAttachment(conversation: Conversation, located: LocatedRecord): Generator<TranscriptItem> {
-  const { attachment, rendered } = located.record
-  const content = attachment === undefined ? undefined : attachmentContentOf(attachment, rendered)
+  const content = attachmentContentOf(located.record)
   if (content === undefined) {
     yield* skip(conversation, located)
     return
@@ -417,77 +442,123 @@ function entryOf({ recentItems, summaries }: Conversation, { id, kind }: Retaine
 const triggerOf = (trigger: string | undefined): CompactionItem['trigger'] =>
   trigger === 'auto' || trigger === 'manual' ? trigger : 'unknown'
 
-/** @param boundary the record of the compaction; the summary's own record if there is no boundary */
-function* compact(
-  conversation: Conversation,
-  boundary: LocatedRecord,
-  summary: { readonly id: string; readonly body: MessageBody } | undefined,
-): Generator<TranscriptItem> {
-  const { branches, recentItems, summaries } = conversation
-  const { record, id } = boundary
-  const { trigger, preTokens, postTokens, durationMs, preservedMessages, preservedSegment } =
-    record.compactMetadata ?? {}
-  const before = branches.parent(record.logicalParentUuid)
+/** Switches to the branch that a compaction compacts. */
+function* goToCompacted(conversation: Conversation, boundary: LocatedRecord): Generator<TranscriptItem> {
+  const { branches } = conversation
+  const before = branches.parent(boundary.record.logicalParentUuid)
   if (typeof before !== 'string')
     yield* switchBranch(conversation, branches.goTo(branches.endOf(before, false)), boundary)
-  const { retained, unknown } = retentionOf(conversation, record)
-  const retainedIds = new Set(retained.map((each) => each.id))
-  const lacks = branches.live.some((place) => place.kind === 'missing' && !retainedIds.has(place.id))
-  const isFirst = !branches.isCompacted()
-  const coversMissing = lacks || (isFirst && (conversation.beginsLate || branches.live.length === 0))
-  const inserted: ContextEntry[] =
-    summary === undefined ? [] : [{ kind: 'inserted', body: summary.body, isSummary: true }]
-  const entries = retained.map((each) => entryOf(conversation, each))
+}
+
+/** The record of a compaction's summary. */
+interface SummaryRecord {
+  readonly id: string
+  readonly body: MessageBody
+}
+
+/** The messages and texts in the context after a compaction, in order, and the index of the summary. */
+function contextOf(
+  retained: readonly RetainedEntry[],
+  { boundary, notes }: Pick<PendingCompaction, 'boundary' | 'notes'>,
+  summary: SummaryRecord | undefined,
+): { readonly entries: readonly RetainedEntry[]; readonly summaryAt: number } {
+  const { preservedMessages, preservedSegment } = boundary.record.compactMetadata ?? {}
   // Retained messages follow the summary, unless they are anchored at the boundary.
-  const retainedFirst = (preservedMessages?.anchorUuid ?? preservedSegment?.anchorUuid) === id
+  const retainedFirst = (preservedMessages?.anchorUuid ?? preservedSegment?.anchorUuid) === boundary.id
+  const noteEntries = notes.map((id): RetainedEntry => ({ id, kind: 'message' }))
   const summaryEntry: RetainedEntry[] = summary === undefined ? [] : [{ id: summary.id, kind: 'inserted' }]
+  const before = retainedFirst ? [...retained, ...noteEntries] : noteEntries
+  return {
+    entries: [...before, ...summaryEntry, ...(retainedFirst ? [] : retained)],
+    summaryAt: before.length,
+  }
+}
+
+/** Yields a compaction. The record with the summary takes the place of a boundary that was not written. */
+function* compact(
+  conversation: Conversation,
+  pending: Pick<PendingCompaction, 'boundary' | 'notes'>,
+  summary: SummaryRecord | undefined,
+): Generator<TranscriptItem> {
+  const { branches, recentItems, summaries } = conversation
+  const { boundary, notes } = pending
+  const { record, id } = boundary
+  const { trigger, preTokens, postTokens, durationMs } = record.compactMetadata ?? {}
+  const noteIds = new Set(notes)
+  const { retained: retainedEntries, unknown } = retentionOf(conversation, record)
+  const retained = retainedEntries.filter((each) => !noteIds.has(each.id))
+  const retainedIds = new Set(retained.map((each) => each.id))
+  const compacted = branches.live.filter((place) => !noteIds.has(place.id))
+  const lacks = compacted.some((place) => place.kind === 'missing' && !retainedIds.has(place.id))
+  const isFirst = !branches.isCompacted()
+  const coversMissing = lacks || (isFirst && (conversation.beginsLate || compacted.length === 0))
+  const { entries, summaryAt } = contextOf(retained, pending, summary)
+  const doubtful = unknown.filter((each) => !noteIds.has(each))
   const text = summary === undefined ? '' : contentText(summary.body.content)
   const item: CompactionItem = {
     kind: 'compaction',
     sourceId: id,
     ...timed(boundary),
     trigger: triggerOf(trigger),
-    summary: text === '' ? { kind: 'none' } : { kind: 'text', text },
-    context: retainedFirst ? [...entries, ...inserted] : [...inserted, ...entries],
-    ...(unknown.length === 0 ? {} : { unknown }),
+    summary: summaryFrom(text),
+    context: entries.map((each) =>
+      summary !== undefined && each.id === summary.id
+        ? { kind: 'inserted', body: summary.body, isSummary: true }
+        : entryOf(conversation, each),
+    ),
+    ...(doubtful.length === 0 ? {} : { unknown: doubtful }),
     ...(coversMissing ? { coversMissing } : {}),
     ...(preTokens === undefined ? {} : { tokensBefore: preTokens }),
     ...(postTokens === undefined ? {} : { tokensAfter: postTokens }),
     ...(durationMs === undefined ? {} : { durationMs }),
     where: boundary.where,
   }
-  branches.compact(id, summary?.id, retainedFirst ? [...retained, ...summaryEntry] : [...summaryEntry, ...retained])
+  branches.compact(id, summary?.id, entries)
   recentItems.keep(id, [item])
-  if (summary !== undefined) summaries.set(summary.id, { compactionId: id, at: retainedFirst ? entries.length : 0 })
+  if (summary !== undefined) summaries.set(summary.id, { compactionId: id, at: summaryAt })
   yield item
 }
 
-/** Yields a compaction whose summary never followed. */
+/** Yields a compaction whose summary was not written. */
 function* compactWithoutSummary(conversation: Conversation): Generator<TranscriptItem> {
-  const { boundary } = conversation
-  if (boundary === undefined) return
-  conversation.boundary = undefined
-  yield* compact(conversation, boundary, undefined)
+  const { pending } = conversation
+  if (pending === undefined) return
+  conversation.pending = undefined
+  if (pending.summaryId !== undefined) conversation.lateSummaries.add(pending.summaryId)
+  yield* compact(conversation, pending, undefined)
 }
 
 function* takeSummary(conversation: Conversation, located: LocatedRecord): Generator<TranscriptItem> {
-  const boundary = conversation.boundary ?? located
-  conversation.boundary = undefined
+  const { pending } = conversation
+  if (pending === undefined) yield* goToCompacted(conversation, located)
+  conversation.pending = undefined
   const body = userContentOf(located.record.message?.content)?.body ?? { role: 'user', content: '' }
-  yield* compact(conversation, boundary, { id: located.id, body })
+  yield* compact(conversation, pending ?? { boundary: located, notes: [] }, { id: located.id, body })
 }
 
 function* takeBoundary(conversation: Conversation, located: LocatedRecord): Generator<TranscriptItem> {
   yield* compactWithoutSummary(conversation)
-  conversation.boundary = located
+  yield* goToCompacted(conversation, located)
+  const { preservedMessages, preservedSegment } = located.record.compactMetadata ?? {}
+  const anchorId = preservedMessages?.anchorUuid ?? preservedSegment?.anchorUuid
+  conversation.pending = {
+    boundary: located,
+    summaryId: anchorId === located.id ? undefined : anchorId,
+    notes: [],
+  }
 }
 
-/** Reads one record of this conversation. A compaction is yielded with its summary, which is the next record. */
+/**
+ * Reads one record of this conversation. A compaction is everything from its boundary to its summary, and is yielded
+ * with the summary.
+ */
 export function takeRecord(conversation: Conversation, located: LocatedRecord): Iterable<TranscriptItem> {
   const { type, subtype } = located.record
-  const isSummary = type === 'user' && located.record.isCompactSummary === true
+  // A summary that follows the model's answer is one of the program's messages: its compaction was yielded before.
+  const isSummary =
+    type === 'user' && located.record.isCompactSummary === true && !conversation.lateSummaries.has(located.id)
   const isBoundary = type === 'system' && subtype === 'compact_boundary'
-  const isKnown = conversation.branches.knows(located.id) || conversation.boundary?.id === located.id
+  const isKnown = conversation.branches.knows(located.id) || conversation.pending?.boundary.id === located.id
   if ((isSummary || isBoundary) && isKnown) return skipRepeated(located)
   if (isSummary) return takeSummary(conversation, located)
   if (isBoundary) return takeBoundary(conversation, located)

@@ -65,6 +65,7 @@ const recordSchema = z.looseObject({
   message: messageSchema.optional().catch(undefined),
   attachment: attachmentSchema.optional().catch(undefined),
   rendered: z.unknown().optional(),
+  renderedRole: text,
   compactMetadata: compactMetadataSchema.optional().catch(undefined),
   microcompactMetadata: microcompactMetadataSchema.optional().catch(undefined),
 })

@@ -133,7 +133,7 @@ function createReader(path: string): TranscriptReader {
     if ((parentUuid ?? '') === '') return undefined
     return [...conversations.values()].find(
       (each) =>
-        sides.has(each) === isSide && (each.branches.knows(parentUuid ?? '') || each.boundary?.id === parentUuid),
+        sides.has(each) === isSide && (each.branches.knows(parentUuid ?? '') || each.pending?.boundary.id === parentUuid),
     )
   }
 
@@ -217,8 +217,9 @@ function createReader(path: string): TranscriptReader {
   return {
     take,
     *end() {
-      for (const { boundary } of conversations.values())
-        if (boundary !== undefined) yield { kind: 'left-out', what: nameOf(boundary.record), where: boundary.where }
+      for (const { pending } of conversations.values())
+        if (pending !== undefined)
+          yield { kind: 'left-out', what: nameOf(pending.boundary.record), where: pending.boundary.where }
     },
   }
 }

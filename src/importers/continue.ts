@@ -101,6 +101,14 @@ function compaction(text: string, sourceId: string, kept: readonly string[], whe
   }
 }
 
+/** Titles that the program gives to a session that has none. */
+const PLACEHOLDERS = new Set(['New Session', 'Untitled Session'])
+
+const titleIn = (title: unknown): string | undefined => {
+  const text = textIn(title)
+  return text === undefined || PLACEHOLDERS.has(text.trim()) ? undefined : text
+}
+
 function* take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
   if (!isRecord(value)) {
     yield { kind: 'left-out', what: 'session', where }
@@ -109,7 +117,7 @@ function* take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
   yield {
     kind: 'conversation',
     sourceId: textIn(value['sessionId']) ?? where.file,
-    title: textIn(value['title']),
+    title: titleIn(value['title']),
     cwd: pathOfUri(textIn(value['workspaceDirectory']) ?? '') || undefined,
     where,
   }

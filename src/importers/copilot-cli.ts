@@ -2,7 +2,8 @@
  * GitHub Copilot CLI: `~/.copilot/session-state/<session>/events.jsonl`, to which every event of a session is appended.
  * Written for the events that `@github/copilot-sdk` 1.0.14 declares (Copilot CLI 0.0.3xx to 1.0.102). An event of a
  * sub-agent has the id of the agent. A compaction runs while the agent continues: its summary covers what was there at
- * `session.compaction_start`, and the messages since then stay. A truncation names no messages and is only counted.
+ * `session.compaction_start`, and the messages since then stay. The program sends its latest instructions and every
+ * message of the user again after each compaction. A truncation names no messages and is only counted.
  */
 import { isRecord } from '../lib/is-record.js'
 import { join } from 'node:path'
@@ -11,8 +12,17 @@ import { textIn } from '../lib/text-in.js'
 import { contentOf, countIn, inside, timeIn, type Fields } from './bodies.js'
 import { textPart, toContentPart } from './content-part.js'
 import { LiveOrder } from './live-order.js'
-import { answerBody, contextAfter, functionCall, knownUsage, messageItems, type NewMessage } from './message-items.js'
+import {
+  answerBody,
+  contextAfter,
+  functionCall,
+  knownUsage,
+  messageItems,
+  summaryFrom,
+  type NewMessage,
+} from './message-items.js'
 import type {
+  AbortedTurn,
   CompactionItem,
   ConversationItem,
   EarlierUsage,
@@ -110,13 +120,19 @@ class CopilotConversation {
   private answerId: string | undefined
   private earlierUsage: EarlierUsage | undefined
   private readonly instructions = new Set<unknown>()
+  /** The ids of the user's messages and of the instructions: a compaction keeps all of the former, and the last of the latter. */
+  private readonly userMessages = new Set<string>()
+  private readonly instructionMessages = new Set<string>()
+  private abortedTurn: AbortedTurn | undefined
 
   constructor(readonly opening: Omit<ConversationItem, 'where'>) {}
 
   *take(event: CopilotEvent, where: SourceLocation): Generator<TranscriptItem> {
     const { type, id, at, data } = event
     if (type === 'session.compaction_start') this.compactionStart = this.order.length
-    if (type === 'session.compaction_complete' && data['success'] !== false) yield this.compaction(event, where)
+    const isComplete = type === 'session.compaction_complete'
+    if (isComplete && data['success'] === false) this.compactionStart = undefined
+    if (isComplete && data['success'] !== false) yield this.compaction(event, where)
     else if (type === 'session.context_cleared') yield this.cleared(event, where)
     else if (type === 'session.snapshot_rewind') yield* this.rewind(event, where)
     else if (type === 'assistant.usage' && this.answerId !== undefined && usageOf(data) !== undefined)
@@ -124,17 +140,21 @@ class CopilotConversation {
     else {
       const message = this.isRepeated(event) ? undefined : messageOf(event)
       this.order.append(id, message === undefined ? 'other' : 'message')
+      if (type === 'abort') this.abort(data)
       if (message === undefined) {
         yield { kind: 'left-out', what: type, where }
         return
       }
-      const { earlierUsage } = this
+      if (type === 'system.message') this.instructionMessages.add(id)
+      else if (type === 'user.message' && message.byProgram !== true) this.userMessages.add(id)
+      const { earlierUsage, abortedTurn } = this
       this.earlierUsage = undefined
+      this.abortedTurn = undefined
       if (message.body.role === 'assistant') this.answerId = textIn(data['messageId']) ?? id
       const model = textIn(data['model']) ?? this.model
       const fields = { sourceId: id, at, answerId: this.answerId, model, usage: usageOf(data), where }
       for (const item of messageItems([message], fields))
-        yield item.kind === 'message' && earlierUsage !== undefined ? { ...item, earlierUsage } : item
+        yield item.kind === 'message' ? { ...item, earlierUsage, abortedTurn } : item
     }
   }
 
@@ -147,18 +167,25 @@ class CopilotConversation {
   }
 
   private compaction({ id, at, data }: CopilotEvent, where: SourceLocation): TranscriptItem {
-    const kept = this.order.messagesFrom(this.compactionStart ?? this.order.length)
+    const later = this.order.messagesFrom(this.compactionStart ?? this.order.length)
+    const isEarlier = (messageId: string): boolean => !later.includes(messageId)
+    const messages = this.order.messagesFrom(0).filter(isEarlier)
+    const userMessages = messages.filter((messageId) => this.userMessages.has(messageId))
     this.compactionStart = undefined
     this.order.append(id, 'compaction')
     const text = textIn(data['summaryContent'])
+    const summary = text === undefined ? undefined : ({ role: 'user', content: text } as const)
     const used = data['compactionTokensUsed']
     return {
       kind: 'compaction',
       sourceId: id,
       at,
       trigger: TRIGGERS[textIn(data['trigger']) ?? ''] ?? 'unknown',
-      summary: text === undefined ? { kind: 'opaque' } : { kind: 'text', text },
-      context: contextAfter(text === undefined ? undefined : { role: 'user', content: text }, kept),
+      summary: summaryFrom(text),
+      context: [
+        ...contextAfter(undefined, [...this.lastInstructions().filter(isEarlier), ...userMessages]),
+        ...contextAfter(summary, later),
+      ],
       tokensBefore: countIn(data['preCompactionTokens']),
       tokensAfter: countIn(data['postCompactionTokens']),
       durationMs: countIn(inside(used, 'duration')),
@@ -169,8 +196,23 @@ class CopilotConversation {
   }
 
   private cleared({ id, at }: CopilotEvent, where: SourceLocation): TranscriptItem {
+    this.userMessages.clear()
     this.order.append(id, 'compaction')
-    return { kind: 'compaction', sourceId: id, at, trigger: 'manual', summary: { kind: 'none' }, context: [], where }
+    const context = contextAfter(undefined, this.lastInstructions())
+    return { kind: 'compaction', sourceId: id, at, trigger: 'manual', summary: { kind: 'none' }, context, where }
+  }
+
+  /** The id of the instructions that the program sends now; empty if the file has none. */
+  private lastInstructions(): readonly string[] {
+    return this.order
+      .messagesFrom(0)
+      .filter((id) => this.instructionMessages.has(id))
+      .slice(-1)
+  }
+
+  private abort({ reason }: Fields): void {
+    const messageId = this.order.messagesFrom(0).findLast((id) => this.userMessages.has(id))
+    if (messageId !== undefined) this.abortedTurn = { messageId, reason: textIn(reason) }
   }
 
   private *rewind({ type, at, data }: CopilotEvent, where: SourceLocation): Generator<TranscriptItem> {
@@ -225,7 +267,7 @@ class CopilotReader implements TranscriptReader {
       ...(agentId === undefined ? {} : { parent: { sourceId: sessionId, how: 'sub-agent', callId } }),
       title: textIn(data['agentDisplayName']),
       cwd: textIn(inside(data, 'context', 'cwd')),
-      startedAt: type === 'session.start' || type === 'subagent.started' ? at : undefined,
+      startedAt: type === 'session.start' || agentId !== undefined ? at : undefined,
     })
     this.conversations.set(sourceId, conversation)
     return conversation

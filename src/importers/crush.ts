@@ -10,7 +10,14 @@ import { contentText, type ContentPart, type MessageBody } from '../domain/value
 import { textIn } from '../lib/text-in.js'
 import { contentOf, inside, unixTime, type Fields } from './bodies.js'
 import { textPart, toContentPart } from './content-part.js'
-import { assistantBody, contextAfter, functionCall, messageItems, type NewMessage } from './message-items.js'
+import {
+  assistantBody,
+  contextAfter,
+  functionCall,
+  messageItems,
+  summaryFrom,
+  type NewMessage,
+} from './message-items.js'
 import { databaseFiles, databaseRecords, jsonColumn, SQLITE, type Database, type DatabaseRecord } from './sqlite.js'
 import type {
   Head,
@@ -103,14 +110,15 @@ class CrushReader implements TranscriptReader {
     const at = unixTime(row['created_at'])
     const messages = messagesOf(role, parts)
     const [first] = messages
-    if (row['is_summary_message'] === 1 && first !== undefined) {
-      const body: MessageBody = { role: 'user', content: first.body.content }
+    if (row['is_summary_message'] === 1) {
+      const body: MessageBody | undefined =
+        first === undefined ? undefined : { role: 'user', content: first.body.content }
       yield {
         kind: 'compaction',
         sourceId,
         at,
         trigger: 'unknown',
-        summary: { kind: 'text', text: contentText(body.content) },
+        summary: summaryFrom(body === undefined ? undefined : contentText(body.content)),
         context: contextAfter(body),
         model: textIn(row['model']),
         where,

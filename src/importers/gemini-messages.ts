@@ -24,6 +24,8 @@ interface Result {
 export interface Call {
   readonly call: ToolCall
   readonly result: Result | undefined
+  /** The call is a part of the content, which never has a result. */
+  readonly isPart?: true
 }
 
 /** The message of a record. */
@@ -127,7 +129,7 @@ function callsOf(record: Fields, id: string): readonly Call[] {
     // Without an id, a call among the parts cannot be distinguished from those in `toolCalls`.
     const callId = textIn(functionCall?.['id']) ?? (isKnown ? undefined : `${id}-part-${String(at + 1)}`)
     if (functionCall !== undefined && callId !== undefined && !calls.has(callId))
-      calls.set(callId, { call: callOf(callId, functionCall['name'], functionCall['args']), result: undefined })
+      calls.set(callId, { call: callOf(callId, functionCall['name'], functionCall['args']), result: undefined, isPart: true })
   }
   return [...calls.values()]
 }

@@ -5,11 +5,14 @@
  * - `$rewindTo` removes a message and everything after it.
  * - `$set.messages` replaces the whole message list. Gemini CLI has no record for a compression: it writes the new
  *   list. If the list lacks messages, it is a compaction, and its new messages are the replacement. If only contents
- *   differ, outputs were masked.
+ *   differ, outputs were masked. The list may have new ids for messages that stay: they are recognized by their content
+ *   and their calls. A result may have the id of the message that called.
  */
 import { isRecord } from '../lib/is-record.js'
-import { basename, dirname } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
+import { sha256 } from '../domain/values/hash.js'
 import { contentText, type MessageBody } from '../domain/values/message.js'
 import { textIn } from '../lib/text-in.js'
 import { refusalOf, timeIn, type Fields } from './bodies.js'
@@ -33,12 +36,14 @@ const headerSchema = z.looseObject({
   startTime: text,
   kind: text,
   summary: text,
+  projectHash: text,
   /** A session that `handoff` wrote: the id of the message with the summary of older ones. */
   contextLedger: z.looseObject({ handover: text }).optional().catch(undefined),
 })
 
 /** The state of a record: fingerprints of its content, not the content itself. */
 interface RecordState {
+  readonly role: GeminiMessage['role']
   content: string | undefined
   /** The results of its calls; undefined while a call has no result. */
   readonly calls: Map<string, { readonly part: number; fingerprint: string } | undefined>
@@ -48,17 +53,28 @@ interface RecordState {
   readonly answers: string[]
   /** Whether its usage has been reported. */
   hasUsage: boolean
+  /** Whether a message of it was yielded. */
+  hasMessage: boolean
 }
 
-const newRecordState = (): RecordState => ({
+const newRecordState = (role: GeminiMessage['role']): RecordState => ({
+  role,
   content: undefined,
   calls: new Map(),
   parts: 0,
   answers: [],
   hasUsage: false,
+  hasMessage: false,
 })
 
+/** Equal for a message and its copy with another id. */
+const matchKey = (role: string, content: string | undefined, callIds: Iterable<string>): string =>
+  JSON.stringify([role, content, ...callIds])
+
 type Why = EditItem['why']
+
+/** A sub-agent's session is one folder deeper than others. */
+const MOST_LEVELS = 2
 
 interface Reply {
   readonly body: MessageBody
@@ -71,6 +87,24 @@ const answerBody = (content: MessageBody['content'], calls: readonly Call[]): Me
   ...(calls.length === 0 ? {} : { toolCalls: calls.map(({ call }) => call) }),
 })
 
+/**
+ * The directory of the project: the program writes it into a file above the sessions. Sessions that were copied without
+ * that file name only its hash.
+ */
+function projectOf(path: string, projectHash: string | undefined): string | undefined {
+  let folder = dirname(path)
+  for (let level = 0; level < MOST_LEVELS; level += 1) {
+    folder = dirname(folder)
+    try {
+      const root = readFileSync(join(folder, '.project_root'), 'utf8').trim()
+      if (root !== '' && (projectHash === undefined || sha256(root) === projectHash)) return root
+    } catch {
+      // The file is in the next folder, or missing.
+    }
+  }
+  return undefined
+}
+
 /** The caller of a sub-agent: its file is in a directory named after the caller's session. */
 function parentOf(path: string, kind: string | undefined, sessionId: string): Parent | undefined {
   const folder = basename(dirname(path))
@@ -80,7 +114,11 @@ function parentOf(path: string, kind: string | undefined, sessionId: string): Pa
 
 class GeminiReader implements TranscriptReader {
   private readonly known = new Map<string, RecordState>()
-  /** Calls that have a result in any record. */
+  /** Id → role of the first record with it. */
+  private readonly roles = new Map<string, GeminiMessage['role']>()
+  /** Id in a list → id of the same message in an earlier record. */
+  private readonly aliases = new Map<string, string>()
+  /** Calls that have a result in any record of the context. */
   private readonly answered = new Set<string>()
   /** Ids of the records in the model's context, in order. */
   private live: string[] = []
@@ -128,7 +166,7 @@ class GeminiReader implements TranscriptReader {
   }
 
   private *begin(header: Fields, where: SourceLocation): Generator<TranscriptItem> {
-    const { sessionId, startTime, kind, summary, contextLedger } = headerSchema.parse(header)
+    const { sessionId, startTime, kind, summary, projectHash, contextLedger } = headerSchema.parse(header)
     this.handoverId = contextLedger?.handover ?? this.handoverId
     if (this.conversation?.sourceId === sessionId && (summary === undefined || this.conversation.title === summary)) {
       yield { kind: 'left-out', what: 'metadata', where }
@@ -139,6 +177,7 @@ class GeminiReader implements TranscriptReader {
       sourceId: sessionId,
       parent: parentOf(this.path, kind, sessionId) ?? this.conversation?.parent,
       title: textIn(summary),
+      cwd: this.conversation?.cwd ?? projectOf(this.path, projectHash),
       startedAt: timeIn(startTime) ?? this.conversation?.startedAt,
       where,
     }
@@ -163,6 +202,7 @@ class GeminiReader implements TranscriptReader {
         continue
       }
       const { id, at, model, usage } = message
+      state.hasMessage = true
       const answer = body.role === 'assistant' ? { answerId: id, model, usage } : {}
       if (body.role === 'assistant' && usage !== undefined) state.hasUsage = true
       const earlier = this.earlierUsage
@@ -201,7 +241,7 @@ class GeminiReader implements TranscriptReader {
 
   /** Yields the messages of a new record. */
   private *open(message: GeminiMessage, where: SourceLocation): Generator<TranscriptItem> {
-    const state = newRecordState()
+    const state = newRecordState(message.role)
     this.known.set(message.id, state)
     yield* this.extend(message, state, where)
     if (state.parts > 0) this.live.push(message.id)
@@ -247,10 +287,10 @@ class GeminiReader implements TranscriptReader {
       state.content = fingerprint
       yield { kind: 'edit', sourceId: id, part: 0, content: content ?? null, why, at, where }
     }
-    for (const { call, result } of calls) {
+    for (const { call, result, isPart } of calls) {
       const before = state.calls.get(call.id)
       const now = result?.content ?? null
-      if (before === undefined || fingerprintOf(now) === before.fingerprint) continue
+      if (before === undefined || isPart === true || fingerprintOf(now) === before.fingerprint) continue
       before.fingerprint = fingerprintOf(now)
       yield {
         kind: 'edit',
@@ -286,11 +326,12 @@ class GeminiReader implements TranscriptReader {
   private *withdraw(ids: readonly string[], at: string | undefined, where: SourceLocation): Generator<TranscriptItem> {
     const removed = new Set(ids)
     this.live = this.live.filter((id) => !removed.has(id))
-    const sourceIds = ids.filter((id) => !this.inserted.has(id))
+    const sourceIds = ids.filter((id) => this.known.get(id)?.hasMessage === true)
+    const hasInserted = ids.some((id) => this.inserted.has(id))
     this.forget(ids)
     if (sourceIds.length > 0) yield { kind: 'withdrawal', sourceIds, at, where }
     // A summary cannot be withdrawn, because it is not a message: a compaction records the remaining context.
-    if (sourceIds.length < ids.length) yield this.compaction(undefined, at, where)
+    if (hasInserted) yield this.compaction(undefined, at, where)
     if (ids.length === 0) yield { kind: 'left-out', what: '$rewindTo', where }
   }
 
@@ -308,74 +349,122 @@ class GeminiReader implements TranscriptReader {
       trigger: 'unknown',
       summary: summary === undefined ? { kind: 'none' } : { kind: 'text', text: contentText(summary.content) },
       context: this.live.flatMap((id): readonly ContextEntry[] => {
-        const bodies = this.inserted.get(id)
-        if (bodies === undefined) return [{ kind: 'message', sourceId: id }]
-        return bodies.map((body, part) => ({
-          kind: 'inserted',
+        const bodies = (this.inserted.get(id) ?? []).map((body, part) => ({
+          kind: 'inserted' as const,
           body,
-          ...(id === summary?.id && part === 0 ? { isSummary: true } : {}),
+          ...(id === summary?.id && part === 0 ? { isSummary: true as const } : {}),
         }))
+        return this.known.get(id)?.hasMessage === true ? [...bodies, { kind: 'message', sourceId: id }] : bodies
       }),
       where,
     }
   }
 
   /** The messages of a record that a compression inserted, with the results of its calls. */
-  private bodiesOf({ role, content, calls, results: responses }: GeminiMessage): readonly MessageBody[] {
+  private insert(message: GeminiMessage): readonly MessageBody[] {
+    const { id, role, content, calls, results: responses } = message
+    const state = newRecordState(role)
+    this.known.set(id, state)
     const tools = [
       ...calls.map(({ call, result }) => ({ callId: call.id, result })),
       ...responses.map((result) => ({ callId: result.callId, result })),
     ]
+    for (const { callId } of tools) state.calls.set(callId, undefined)
     const answers = tools.flatMap(({ callId, result }): readonly MessageBody[] => {
       if (result === undefined || this.answered.has(callId)) return []
       this.answered.add(callId)
+      state.answers.push(callId)
       return [{ role: 'tool', content: result.content, toolCallId: callId }]
     })
-    if (role === 'user') return [...answers, ...(content === undefined ? [] : [{ role, content }])]
-    return [...(content === undefined && calls.length === 0 ? [] : [answerBody(content ?? null, calls)]), ...answers]
+    const body = role === 'user' ? { role, content: content ?? null } : answerBody(content ?? null, calls)
+    const bodies = content === undefined && (role === 'user' || calls.length === 0) ? [] : [body]
+    const inserted = role === 'user' ? [...answers, ...bodies] : [...bodies, ...answers]
+    // Later records of the same message only add results.
+    state.parts = inserted.length === 0 ? 0 : 1
+    return inserted
+  }
+
+  /** The message of a record. One that has the id of a message with another role gets an id of its own. */
+  private messageOf(value: unknown): GeminiMessage | undefined {
+    const message = messageIn(value)
+    if (message === undefined) return undefined
+    const { id, role } = message
+    const knownRole = this.roles.get(id) ?? role
+    this.roles.set(id, knownRole)
+    const ownId = knownRole === role ? id : `${id}/${role}`
+    return { ...message, id: this.aliases.get(ownId) ?? ownId }
+  }
+
+  /** Finds the messages of a list that have another id than in the records before it. */
+  private matchCopies(messages: readonly GeminiMessage[]): void {
+    const named = new Set(messages.map(({ id }) => id))
+    const candidates = this.live.filter((id) => !named.has(id) && !this.inserted.has(id))
+    for (const { id, role, fingerprint, calls, content } of messages.toReversed()) {
+      if (this.known.has(id) || (content === undefined && calls.length === 0)) continue
+      const key = matchKey(
+        role,
+        fingerprint,
+        calls.map(({ call }) => call.id),
+      )
+      const at = candidates.findLastIndex((candidate) => {
+        const state = this.known.get(candidate)
+        return state !== undefined && matchKey(state.role, state.content, state.calls.keys()) === key
+      })
+      const [original] = at === -1 ? [] : candidates.splice(at, 1)
+      if (original !== undefined) this.aliases.set(id, original)
+    }
+  }
+
+  /** Replaces the messages of the context by those of a list, and yields the compaction. */
+  private *compress(
+    messages: readonly GeminiMessage[],
+    removed: readonly string[],
+    at: string | undefined,
+    where: SourceLocation,
+  ): Generator<TranscriptItem> {
+    // Only results whose message stays are in the context.
+    for (const id of removed) for (const callId of this.known.get(id)?.answers ?? []) this.answered.delete(callId)
+    const bodies = messages.flatMap((one): (readonly [string, readonly MessageBody[]])[] => {
+      const before = this.inserted.get(one.id)
+      if (before !== undefined) return [[one.id, before]]
+      return this.known.has(one.id) ? [] : [[one.id, this.insert(one)]]
+    })
+    this.inserted = new Map(bodies.filter(([, messageBodies]) => messageBodies.length > 0))
+    const ids = [...new Set(messages.map(({ id }) => id))]
+    this.live = ids.filter((id) => this.inserted.has(id) || this.known.get(id)?.hasMessage === true)
+    const summary = messages.find(
+      ({ id, role, content }) => this.inserted.has(id) && role === 'user' && content !== undefined,
+    )
+    yield this.compaction(summary, at, where)
   }
 
   /** Replaces the message list. */
   private *replace(list: readonly unknown[], at: string | undefined, where: SourceLocation): Generator<TranscriptItem> {
-    const messages = list.flatMap((value) => messageIn(value) ?? [])
+    this.matchCopies(list.flatMap((value) => this.messageOf(value) ?? []))
+    const messages = list.flatMap((value) => this.messageOf(value) ?? [])
     const ids = new Set(messages.map(({ id }) => id))
     const removed = this.live.filter((id) => !ids.has(id))
     const isNew = ({ id, content }: GeminiMessage): boolean => !this.known.has(id) && content !== undefined
     // If only the last messages are missing and nothing is new, the user took them back.
     const isCompaction = removed.length > 0 && (messages.some(isNew) || !isTail(removed, this.live))
-    if (removed.length > 0 && !isCompaction) yield* this.withdraw(removed, at, where)
-    if (isCompaction) {
-      const bodies = messages.map(
-        (one) => [one.id, this.inserted.get(one.id) ?? (this.known.has(one.id) ? [] : this.bodiesOf(one))] as const,
-      )
-      this.inserted = new Map(bodies.filter(([, messageBodies]) => messageBodies.length > 0))
-      for (const id of this.inserted.keys()) this.known.set(id, newRecordState())
-      this.live = messages
-        .map(({ id }) => id)
-        .filter((id) => this.inserted.has(id) || (this.known.get(id)?.parts ?? 0) > 0)
-      yield this.compaction(
-        messages.find(({ id, role, content }) => this.inserted.has(id) && role === 'user' && content !== undefined),
-        at,
-        where,
-      )
-    }
+    if (isCompaction) yield* this.compress(messages, removed, at, where)
+    else if (removed.length > 0) yield* this.withdraw(removed, at, where)
     for (const [index, value] of list.entries()) {
-      const id = messageIn(value)?.id
+      const id = this.messageOf(value)?.id
       if (id === undefined || !this.inserted.has(id))
         yield* this.record(value, 'masked', { ...where, path: `$set.messages[${String(index)}]` })
     }
   }
 
   private *record(value: unknown, why: Why, where: SourceLocation): Generator<TranscriptItem> {
-    const message = messageIn(value)
+    const message = this.messageOf(value)
     if (message === undefined) {
       yield { kind: 'left-out', what: (isRecord(value) ? textIn(value['type']) : undefined) ?? 'record', where }
       return
     }
     const state = this.known.get(message.id)
     if (state === undefined && message.id === this.handoverId) {
-      this.known.set(message.id, newRecordState())
-      this.inserted.set(message.id, this.bodiesOf(message))
+      this.inserted.set(message.id, this.insert(message))
       this.live.push(message.id)
       yield { ...this.compaction(message, message.at, where), coversMissing: true }
       return
@@ -384,7 +473,10 @@ class GeminiReader implements TranscriptReader {
       yield* this.open(message, where)
       return
     }
-    const items = this.inserted.has(message.id) ? [] : [...this.update(message, state, why, where)]
+    // A message that a compression inserted may get its results later.
+    const items = this.inserted.has(message.id)
+      ? [...this.emit(message, this.results(message, state), where)]
+      : [...this.update(message, state, why, where)]
     yield* items
     // The record repeats an earlier one; at most its usage is new.
     if (items.length === 0) yield { kind: 'left-out', what: message.role === 'user' ? 'user' : 'gemini', where }

@@ -18,6 +18,7 @@ import {
   functionCall,
   knownUsage,
   messageItems,
+  summaryFrom,
   type NewMessage,
 } from './message-items.js'
 import { kimiCall, kimiMessage } from './kimi-parts.js'
@@ -239,8 +240,7 @@ class KimiReader implements TranscriptReader {
     const summary = this.contexts.summaries()[this.compactions]
     const places = this.history.flatMap(({ role }, index) => (role === 'user' || role === 'assistant' ? [index] : []))
     const kept = this.history.slice(places.at(-KEPT_MESSAGES) ?? this.history.length)
-    const item = this.compaction(summary, kept, { at, where })
-    return summary === undefined ? { ...item, summary: { kind: 'opaque' } } : item
+    return this.compaction(summary, kept, { at, where })
   }
 
   private compaction(
@@ -251,13 +251,12 @@ class KimiReader implements TranscriptReader {
   ): CompactionItem {
     this.compactions += 1
     this.history = [...(summary === undefined ? [] : [{ id: undefined, role: summary.role, isPrompt: false }]), ...kept]
-    const text = summary === undefined ? '' : contentText(summary.content)
     return {
       kind: 'compaction',
       sourceId: `compaction-${String(this.compactions)}`,
       at,
       trigger: 'unknown',
-      summary: text === '' ? { kind: 'none' } : { kind: 'text', text },
+      summary: summaryFrom(summary === undefined ? undefined : contentText(summary.content)),
       context: contextAfter(
         summary,
         kept.flatMap(({ id }) => id ?? []),

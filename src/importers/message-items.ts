@@ -3,7 +3,7 @@ import type { ContentPart, MessageBody, ToolCall } from '../domain/values/messag
 import { textIn } from '../lib/text-in.js'
 import { contentOf, refusalOf } from './bodies.js'
 import { argumentsOf, textPart, toContentPart } from './content-part.js'
-import type { ContextEntry, DamageItem, MessageItem, SourceLocation, Usage } from './transcript.js'
+import type { ContextEntry, DamageItem, MessageItem, SourceLocation, Summary, Usage } from './transcript.js'
 
 /** A message of a record, before it has an id. */
 export interface NewMessage {
@@ -89,6 +89,10 @@ export const contextAfter = (
   ...(summary === undefined ? [] : [{ kind: 'inserted', body: summary, isSummary: true } as const]),
   ...keptIds.map((sourceId) => ({ kind: 'message', sourceId }) as const),
 ]
+
+/** The summary of a compaction from its text. Without a text it is unknown, since each program writes one. */
+export const summaryFrom = (text: string | undefined): Summary =>
+  text === undefined || text.trim() === '' ? { kind: 'opaque' } : { kind: 'text', text }
 
 /** The usage with the counts that are known; undefined if none is. */
 export function knownUsage(usage: Usage): Usage | undefined {

@@ -21,6 +21,7 @@ import {
   type RecordContent,
   type RecordMessage,
 } from './opencode-parts.js'
+import { summaryFrom } from './message-items.js'
 import { checkpointBody, eventIn, isV2Message, contentOfV2, messageOfEvent, type OpencodeEvent } from './opencode-v2.js'
 import type {
   CompactionItem,
@@ -245,7 +246,9 @@ function* compact(
   const { created, completed } = info.time ?? {}
   const made: readonly ContextEntry[] = [
     { kind: 'inserted', body: QUESTION },
-    { kind: 'inserted', body: { role: 'assistant', content: text }, isSummary: true },
+    ...(text.trim() === ''
+      ? []
+      : [{ kind: 'inserted' as const, body: { role: 'assistant' as const, content: text }, isSummary: true as const }]),
   ]
   session.effects.push({ recordId: info.id ?? sourceId, sourceId, effect: 'compaction' })
   for (const part of parts) if (isRecord(part) && part['type'] !== 'text') yield leftOut(String(part['type']), where)
@@ -254,7 +257,7 @@ function* compact(
     sourceId,
     at: timeIn(completed ?? created),
     trigger: request?.trigger ?? 'unknown',
-    summary: text === '' ? { kind: 'none' } : { kind: 'text', text },
+    summary: summaryFrom(text),
     ...contextAfter(session, info.parentID ?? sourceId, made, request?.tailStartId),
     // Without the request, the file begins in the middle of the session.
     ...(request === undefined ? { coversMissing: true } : {}),
@@ -305,15 +308,15 @@ function* takeCheckpoint(
   where: SourceLocation,
 ): Generator<TranscriptItem> {
   const sourceId = uniqueId(session, id)
-  const entries: readonly ContextEntry[] = [
-    { kind: 'inserted', body: checkpointBody(summary, recent), isSummary: true },
-  ]
+  // A provider that compacts by itself leaves both texts empty: its items are not text.
+  const body = checkpointBody(summary, recent)
+  const entries: readonly ContextEntry[] = body === undefined ? [] : [{ kind: 'inserted', body, isSummary: true }]
   session.effects.push({ recordId: id, sourceId, effect: 'compaction' })
   yield {
     kind: 'compaction',
     sourceId,
     ...made,
-    summary: summary === '' ? { kind: 'none' } : { kind: 'text', text: summary },
+    summary: summaryFrom(summary),
     ...contextAfter(session, sourceId, entries, undefined),
     where,
   }

@@ -52,11 +52,19 @@ function resultBody(toolCallId: string, state: unknown): MessageBody {
   }
 }
 
-/** The replacement of the compacted messages: the summary, and the latest exchanges as one text. */
-export const checkpointBody = (summary: string, recent: unknown): MessageBody => ({
-  role: 'user',
-  content: contentOf([summary, textIn(recent)].flatMap((text) => (text === undefined ? [] : [textPart(text)]))),
-})
+/** The replacement of the compacted messages: the summary, and the latest exchanges as text. Undefined if both are empty. */
+export function checkpointBody(summary: string, recent: unknown): MessageBody | undefined {
+  const parts = [
+    ['summary', summary.trim()],
+    ['recent-context', textIn(recent)?.trim() ?? ''],
+  ] as const
+  const tagged = parts.flatMap(([tag, text]) => (text === '' ? [] : [`<${tag}>\n${text}\n</${tag}>`]))
+  if (tagged.length === 0) return undefined
+  return {
+    role: 'user',
+    content: `<conversation-checkpoint>\n${tagged.join('\n\n')}\n</conversation-checkpoint>`,
+  }
+}
 
 const modelIn = (message: Fields): string | undefined =>
   textIn(inside(message['model'], 'id')) ?? textIn(inside(message['model'], 'modelID'))
@@ -97,7 +105,16 @@ function answer(message: Fields, place: string): RecordContent {
   }
 }
 
-const MESSAGE_TYPES = new Set(['user', 'synthetic', 'skill', 'system', 'shell', 'assistant', 'compaction'])
+const MESSAGE_TYPES = new Set([
+  'user',
+  'synthetic',
+  'skill',
+  'system',
+  'shell',
+  'location-switched',
+  'assistant',
+  'compaction',
+])
 
 /** Whether a value is a message of this format. */
 export const isV2Message = (value: Fields): boolean =>
@@ -122,6 +139,15 @@ export function contentOfV2(message: Fields, place: string): RecordContent {
       return one({ body: { role: 'system', content } })
     case 'shell':
       return one({ body: shellBody(message['command'], message['output']), byProgram: true })
+    case 'location-switched': {
+      const directory = textIn(inside(message['location'], 'directory'))
+      return directory === undefined
+        ? { messages: [], leftOut: [], children: [] }
+        : one({
+            body: { role: 'user', content: `The working directory has been changed to ${directory}.` },
+            byProgram: true,
+          })
+    }
     case 'assistant':
       return answer(message, place)
     default:

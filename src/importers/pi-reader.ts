@@ -9,6 +9,7 @@ import { messageHash, type MessageBody } from '../domain/values/message.js'
 import { isTooDeep, MAX_LEVELS } from '../lib/nesting.js'
 import { textIn } from '../lib/text-in.js'
 import { countIn, refusalOf, timeIn, type Fields } from './bodies.js'
+import { summaryFrom } from './message-items.js'
 import { readLines } from './reread-lines.js'
 import {
   branchText,
@@ -203,7 +204,7 @@ function compaction(state: State, entry: Entry, value: Fields, at: string | unde
     sourceId: entry.id,
     at,
     trigger: 'unknown',
-    summary: summary === undefined ? { kind: 'none' } : { kind: 'text', text: summary },
+    summary: summaryFrom(summary),
     context: [
       ...(system?.body.role === 'system' ? inserted(system.body) : []),
       ...(summary === undefined

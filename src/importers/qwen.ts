@@ -10,7 +10,7 @@ import { textIn } from '../lib/text-in.js'
 import { countIn, inside, timeIn, type Fields } from './bodies.js'
 import { fingerprintOf, messageIn } from './gemini-messages.js'
 import { LiveOrder } from './live-order.js'
-import { knownUsage, messageItems, type NewMessage } from './message-items.js'
+import { knownUsage, messageItems, summaryFrom, type NewMessage } from './message-items.js'
 import type {
   ContextEntry,
   ConversationItem,
@@ -132,7 +132,7 @@ class QwenConversation {
       sourceId: id,
       at,
       trigger: 'unknown',
-      summary: summary === undefined ? { kind: 'none' } : { kind: 'text', text: contentText(summary.content) },
+      summary: summaryFrom(summary === undefined ? undefined : contentText(summary.content)),
       context,
       tokensBefore: countIn(inside(payload, 'info', 'originalTokenCount')),
       tokensAfter: countIn(inside(payload, 'info', 'newTokenCount')),

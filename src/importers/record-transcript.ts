@@ -11,7 +11,7 @@ import type { Provenance } from '../domain/events/codec.js'
 import type { EventData, ObservedEntry, RecordedEvent, SourcePlace } from '../domain/events/index.js'
 import { hashOf } from '../domain/values/hash.js'
 import { checkId, conversationStream, messageEventId, type BadId } from '../domain/values/ids.js'
-import { messageHash, type MessageBody } from '../domain/values/message.js'
+import { contentText, messageHash, type MessageBody } from '../domain/values/message.js'
 import type { BadPolicy, PolicySettings } from '../domain/values/policy.js'
 import { modelWindow } from '../ports/model-windows.js'
 import type { Clock } from '../ports/clock.js'
@@ -21,6 +21,7 @@ import { redactorFor, settingsAfter } from '../recording/redaction.js'
 import type { Log } from '../recording/load-conversation.js'
 import type { Redactor } from '../secrets/redact.js'
 import { isSameExceptSecrets } from '../secrets/same-except-secrets.js'
+import { summaryFrom } from './message-items.js'
 import { observedConversationId } from './observed-id.js'
 import { wasRounded } from './rounded.js'
 import type {
@@ -400,6 +401,7 @@ class Recording {
         item.earlierUsage === undefined
           ? undefined
           : { answerId: item.earlierUsage.answerId, usage: usageOf(item.earlierUsage.usage) },
+      abortedTurn: item.abortedTurn === undefined ? undefined : without(item.abortedTurn),
       isError,
       exitCode,
     })
@@ -465,6 +467,7 @@ class Recording {
     const entries: ObservedEntry[] = []
     const named = new Set<string>()
     for (const entry of context) {
+      if (entry.kind === 'inserted' && entry.isSummary === true && isEmptyText(entry.body)) continue
       if (entry.kind === 'inserted')
         entries.push({
           kind: 'inserted',
@@ -521,7 +524,8 @@ class Recording {
           sourceId,
           trigger,
           at: timeOf(item.at),
-          summary,
+          // Each program that summarizes writes a text: an empty one is unknown.
+          summary: summary.kind === 'text' ? summaryFrom(summary.text) : summary,
           unknown: [...unknown],
           coversMissing,
           context: [...context],
@@ -658,7 +662,14 @@ const bodyOf = ({ role, content, name, toolCalls, toolCallId, extra }: MessageBo
 
 /** Whether a recorded body is an earlier form of the same message. */
 const isRecordedForm = (recorded: MessageBody | undefined, now: MessageBody): boolean =>
-  wasRounded(recorded, now) || isSameExceptSecrets(recorded, now)
+  wasRounded(recorded, now) || isSameExceptSecrets(recorded, now) || wasOfUser(recorded, now)
+
+/** Up to 0.11.0 a text that a program sends with the role system was recorded with the role user, inside the program's tag. */
+const wasOfUser = (recorded: MessageBody | undefined, now: MessageBody): boolean =>
+  now.role === 'system' && recorded?.role === 'user' && contentText(recorded.content).includes(contentText(now.content))
+
+const isEmptyText = ({ content, toolCalls = [] }: MessageBody): boolean =>
+  toolCalls.length === 0 && (content === null || (typeof content === 'string' && content.trim() === ''))
 
 /** Whether a text continues another one. */
 const isLonger = (before: MessageBody, now: MessageBody): boolean =>

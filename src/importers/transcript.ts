@@ -33,6 +33,14 @@ export interface EarlierUsage {
   readonly usage: Usage
 }
 
+/** A turn that was aborted before its end, for programs that write so after its last message. */
+export interface AbortedTurn {
+  /** The record with the prompt of that turn. */
+  readonly messageId: string
+  /** The program's word for the reason. */
+  readonly reason?: string | undefined
+}
+
 /** The conversation from which this one was started or forked. */
 export interface Parent {
   /** The program's own id of that conversation. */
@@ -80,6 +88,8 @@ export interface MessageItem {
   readonly usage?: Usage | undefined
   /** Usage that was reported after the previous message, when the messages of its answer had already been emitted. */
   readonly earlierUsage?: EarlierUsage | undefined
+  /** The turn before this message was aborted. */
+  readonly abortedTurn?: AbortedTurn | undefined
   /** The call failed, was rejected or was stopped. */
   readonly isError?: true | undefined
   /** The exit code of the command that the call ran, if the program records it. */
@@ -99,9 +109,9 @@ export type ContextEntry =
 /** The summary of a compaction. */
 export type Summary =
   | { readonly kind: 'text'; readonly text: string }
-  /** Not readable: it is encrypted for the provider, or missing in the file. */
+  /** Unknown: it is encrypted for the provider, was never written, or is missing in the file. */
   | { readonly kind: 'opaque' }
-  /** Nothing replaces the removed messages. */
+  /** Nothing replaces the removed messages: the program truncates, or the user clears the context. */
   | { readonly kind: 'none' }
 
 /** The program compacted. The model's context now consists of these entries, followed by later messages. */

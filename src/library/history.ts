@@ -128,7 +128,7 @@ const recallCall = ({ log, clock, gate, lookup }: HistoryParts): Ledger['recall'
     await lookup.isThere(conversationId)
     const until = at === undefined ? undefined : await revisionAt(conversationId, 'at', at)
     const missing = await missingContext(log, conversationId, until)
-    const note = noteOf(entriesOf(missing, rules), tokens)
+    const note = noteOf(entriesOf(missing, rules), tokens, [], missing.summary.kind === 'opaque')
     const unfit = rules.length - note.entries.filter(({ revision }) => revision === undefined).length
     if (unfit > 0) throw bad('tokens', `leaves no room for ${String(unfit)} of ${String(rules.length)} rules`)
     const { revision, compactions } = missing

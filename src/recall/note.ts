@@ -44,6 +44,9 @@ const SHARES: Readonly<Record<RecallSection, number>> = {
 }
 const HEAD = `${NOTE_BEGINNING} after its context was compacted. It has only what your context lacks. Quotations are original words; r12 is revision 12 of the log.`
 
+/** Added if the context has a summary that the ledger cannot read. */
+const SUMMARY_UNKNOWN = 'The summary in your context cannot be read here, so it may have some of this.'
+
 const lineOf = ({ text, revision }: RecallEntry): string =>
   `- ${text}${revision === undefined ? '' : ` (r${String(revision)})`}`
 
@@ -57,9 +60,14 @@ class Choice {
   readonly #chosen = new Set<RecallEntry>()
   readonly #titled = new Set<RecallSection>()
   readonly #letters: string[] = []
-  #tokens = tokensOf(HEAD)
+  #tokens: number
 
-  constructor(private readonly limit: number) {}
+  constructor(
+    private readonly limit: number,
+    head: string,
+  ) {
+    this.#tokens = tokensOf(head)
+  }
 
   /** Takes entries of one section while they fit into `most` tokens and the limit. */
   take(section: RecallSection, entries: readonly RecallEntry[], most: number): void {
@@ -93,16 +101,19 @@ class Choice {
  * The note with the most important of some entries.
  * @param limit the most tokens that the note may have, estimated
  * @param whole sections that are taken before the others, as far as the limit allows
+ * @param summaryUnknown the context has a summary that the ledger cannot read
  */
 export function noteOf(
   entries: readonly RecallEntry[],
   limit: number,
   whole: readonly RecallSection[] = [],
+  summaryUnknown = false,
 ): RecallNote {
+  const head = summaryUnknown ? `${HEAD} ${SUMMARY_UNKNOWN}` : HEAD
   const bySection = new Map(
     RECALL_SECTIONS.map((section) => [section, entries.filter((each) => each.section === section)] as const),
   )
-  const choice = new Choice(limit)
+  const choice = new Choice(limit, head)
   for (const [section, of] of bySection)
     choice.take(section, of, limit * (whole.includes(section) ? 1 : SHARES[section]))
   for (const [section, of] of bySection) choice.take(section, of, limit)
@@ -111,7 +122,7 @@ export function noteOf(
     const lines = chosen.filter((each) => each.section === section).map(lineOf)
     return lines.length === 0 ? [] : [`${SECTION_TITLES[section]}\n${lines.join('\n')}`]
   })
-  const text = parts.length === 0 ? '' : `${[HEAD, ...parts].join('\n\n')}\n`
+  const text = parts.length === 0 ? '' : `${[head, ...parts].join('\n\n')}\n`
   const omitted: Partial<Record<RecallSection, number>> = {}
   for (const { section } of entries.filter((each) => !choice.has(each))) omitted[section] = (omitted[section] ?? 0) + 1
   return {

@@ -70,6 +70,7 @@ const item = z
       model: z.string().optional(),
       usage: usage.optional(),
       earlierUsage: z.strictObject({ answerId: z.string(), usage }).optional(),
+      abortedTurn: z.strictObject({ messageId: id, reason: z.string().optional() }).optional(),
       isError: z.literal(true).optional(),
       exitCode: z.int().optional(),
       where,

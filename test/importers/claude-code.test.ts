@@ -12,6 +12,7 @@ import fc from 'fast-check'
 import { parseMessage, type MessageBody } from '../../src/domain/values/message.js'
 import { claudeCode } from '../../src/importers/claude-code.js'
 import { isHarnessText } from '../../src/importers/claude-code-content.js'
+import { runsOf } from '../support/length.js'
 import type { CompactionItem, MessageItem, TranscriptItem, TranscriptReader } from '../../src/importers/transcript.js'
 
 type Json = Readonly<Record<string, unknown>>
@@ -651,8 +652,90 @@ describe('compaction', () => {
       { kind: 'left-out', what: 'system/compact_boundary', where: { file: FILE, line: 6 } },
     ])
     const items = read([...records, user('u3', 'k1', 'on')])
-    expect(compactionsOf(items)[0]?.summary).toEqual({ kind: 'none' })
+    expect(compactionsOf(items)[0]?.summary).toEqual({ kind: 'opaque' })
     expect(contextAfter(items)).toEqual(['u3'])
+  })
+
+  /** Records that the program writes between the boundary of a compaction and its summary. */
+  const between = fc.array(
+    fc.constantFrom<(uuid: string, parent: string) => Json>(
+      (uuid, parent) =>
+        attachment(
+          uuid,
+          parent,
+          { type: 'session_context' },
+          { rendered: [{ content: `<system-reminder>\n${uuid}\n</system-reminder>` }], renderedRole: 'user' },
+        ),
+      (uuid, parent) =>
+        attachment(
+          uuid,
+          parent,
+          { type: 'date' },
+          { rendered: [{ content: `<system-reminder>\n${uuid}\n</system-reminder>` }], renderedRole: 'system' },
+        ),
+      (uuid, parent) => attachment(uuid, parent, { type: 'prompt_snapshot' }),
+      (uuid, parent) => record('progress', uuid, parent),
+      (uuid, parent) => record('system', uuid, parent, { subtype: 'informational' }),
+      (uuid, parent) => user(uuid, parent, `<command-name>${uuid}</command-name>`),
+      (uuid, parent) => user(uuid, parent, uuid, { isMeta: true }),
+    ),
+    { maxLength: 6 },
+  )
+
+  it('is one, dated once, from its boundary to its summary, whatever the program writes between them', () => {
+    fc.assert(
+      fc.property(between, fc.boolean(), fc.constantFrom('s1', 'k1', undefined), (makers, isNamed, anchorUuid) => {
+        const notes = makers.map((make, at) => make(`n${String(at)}`, at === 0 ? 'k1' : `n${String(at - 1)}`))
+        const lastNote = notes.length === 0 ? 'k1' : `n${String(notes.length - 1)}`
+        const preservedMessages = { anchorUuid, uuids: ['a2', 'r2'], allUuids: ['a2', 'r2'] }
+        const metadata = isNamed ? { trigger: 'auto', preservedMessages } : { trigger: 'auto' }
+        const items = read([
+          ...turns,
+          boundary('k1', 'r2', metadata),
+          ...notes,
+          summary('s1', lastNote),
+          user('u3', 's1', 'on'),
+        ])
+        const compactions = compactionsOf(items)
+        expect(compactions.map(({ sourceId, at, summary: found }) => [sourceId, at, found])).toEqual([
+          ['k1', '2026-01-02T03:04:05.678Z', { kind: 'text', text: 'what was said' }],
+        ])
+        const said = new Set(messagesOf(items).map(({ sourceId }) => sourceId))
+        const noteIds = notes.map(({ uuid }) => String(uuid)).filter((id) => said.has(id))
+        const kept = isNamed ? ['a2', 'r2'] : []
+        const isFirst = isNamed && anchorUuid === 'k1'
+        const expected = isFirst ? [...kept, ...noteIds, '(k1)', 'u3'] : [...noteIds, '(k1)', ...kept, 'u3']
+        expect(contextAfter(items)).toEqual(expected)
+      }),
+      { numRuns: runsOf(300) },
+    )
+  })
+
+  it('takes a summary that is written after the model’s next answer as a text of the program', () => {
+    const metadata = { trigger: 'auto', preservedMessages: { anchorUuid: 's1', uuids: [], allUuids: [] } }
+    const items = read([
+      ...turns,
+      boundary('k1', 'r2', metadata),
+      answer('a9', 'k1', [text('on')]),
+      summary('s1', 'a9'),
+    ])
+    expect(compactionsOf(items).map(({ sourceId, summary: found }) => [sourceId, found.kind])).toEqual([
+      ['k1', 'opaque'],
+    ])
+    expect(messagesOf(items).at(-1)).toMatchObject({ sourceId: 's1', byProgram: true })
+  })
+
+  it('has a note with the role in which the program sent it, without its tag', () => {
+    const rendered = [{ content: '<system-reminder>\nIt is Monday.\n</system-reminder>' }]
+    const [, asSystem, asUser] = messagesOf(
+      read([
+        user('u1', null, 'one'),
+        attachment('n1', 'u1', { type: 'date' }, { rendered, renderedRole: 'system' }),
+        attachment('n2', 'n1', { type: 'date' }, { rendered, renderedRole: 'user' }),
+      ]),
+    )
+    expect(asSystem).toMatchObject({ body: { role: 'system', content: 'It is Monday.' }, byProgram: true })
+    expect(asUser).toMatchObject({ body: { role: 'user', content: rendered[0]?.content }, byProgram: true })
   })
 
   it('replaces cleared results, and replaces them again when they are emitted again', () => {

@@ -450,3 +450,59 @@ describe('the usage of an answer', () => {
     ])
   })
 })
+
+describe('a compression in the middle of a turn', () => {
+  const called = answer('m4', 'I look again.', { toolCalls: [call('c2', [response('c2', { output: 'four berths' })])] })
+  const records = [
+    header,
+    user('m1', 'Count the berths.'),
+    answer('m2', 'I look.', { toolCalls: [call('c1', [response('c1', { output: 'three berths' })])] }),
+    user('m3', 'And now?'),
+    called,
+  ]
+  // The program writes its new list with ids of its own, and the result of the last call after it.
+  const list = set([
+    user('n1', '<state_snapshot>The user counts berths.</state_snapshot>'),
+    answer('n2', 'Got it.'),
+    user('n3', 'And now?'),
+    answer('n4', [{ text: 'I look again.' }, { functionCall: { id: 'c2', name: 'list_berths', args: {} } }]),
+  ])
+  const pending = { ...user('n5', ''), content: [response('c2', { output: 'four berths' })] }
+  const end = answer('m6', 'Four.')
+
+  it('keeps the messages that the list repeats, with the result of the pending call', () => {
+    const items = read([...records, list, pending, end])
+    expect(contexts(items)).toEqual([
+      ['"<state_snapshot>The user counts berths.</state_snapshot>"', '"Got it."', 'm3', 'm4'],
+    ])
+    expect(ofKind(items, 'edit')).toEqual([])
+    const results = ofKind(items, 'message').filter(({ body }) => body.role === 'tool')
+    expect(results.map(({ sourceId, body }) => [sourceId, body.toolCallId])).toEqual([
+      ['m2', 'c1'],
+      ['m4', 'c2'],
+    ])
+  })
+
+  it('takes the result of a call that the list has and no record before it', () => {
+    const items = read([...records.slice(0, 4), list, pending, end])
+    expect(contexts(items)[0]).toContain('m3')
+    const results = ofKind(items, 'message').filter(({ body }) => body.toolCallId === 'c2')
+    expect(results.map(({ body }) => body.content)).toEqual(['four berths'])
+  })
+
+  it('does not record messages again when a resumed session writes them with other ids', () => {
+    const copies = [
+      user('p1', 'Count the berths.'),
+      answer('p2', [{ text: 'I look.' }, { functionCall: { id: 'c1', name: 'list_berths', args: {} } }]),
+      // The result has the id of the message that called.
+      { ...user('p2', ''), content: [response('c1', { output: 'three berths' })] },
+      user('p3', 'And now?'),
+    ]
+    const items = read([...records.slice(0, 4), set(copies), user('m7', 'Thanks.')])
+    expect(changes(items)).toEqual(changes(read([...records.slice(0, 4), user('m7', 'Thanks.')])))
+  })
+})
+
+/** The items that change a conversation, without their places. */
+const changes = (items: readonly TranscriptItem[]): readonly string[] =>
+  items.filter(({ kind }) => kind !== 'left-out').map(({ where: _where, ...item }) => JSON.stringify(item))

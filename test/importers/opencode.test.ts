@@ -627,15 +627,19 @@ describe('the newer events', () => {
             isSummary: true,
             body: {
               role: 'user',
-              content: [
-                { type: 'text', text: 'sum' },
-                { type: 'text', text: 'late' },
-              ],
+              content:
+                '<conversation-checkpoint>\n<summary>\nsum\n</summary>\n\n<recent-context>\nlate\n</recent-context>\n</conversation-checkpoint>',
             },
           },
         ],
       }),
     )
+  })
+
+  it('contain compactions of the provider, whose summary is unknown', () => {
+    const ended = event('compaction.ended', { messageID: 'k1', reason: 'auto', text: '', recent: '' })
+    const [compaction] = ofKind(itemsFrom(read(), asLines([...lines, ended])), 'compaction')
+    expect(compaction).toMatchObject({ sourceId: 'k1', summary: { kind: 'opaque' }, context: [] })
   })
 
   it('contain reverts: staged ones apply at the end, cleared ones never, committed ones permanently', () => {
@@ -675,6 +679,7 @@ describe('the newer events', () => {
         ],
       },
       { type: 'model-switched', id: 'z', time },
+      { type: 'location-switched', id: 'l', time, location: { directory: '/srv/quay' } },
       { type: 'compaction', id: 'k', reason: 'auto', summary: 'sum', recent: '', time: { created: T + 9 } },
     ]
     const value = { info: session(), messages }
@@ -684,8 +689,9 @@ describe('the newer events', () => {
       'u.0 user: [{"type":"text","text":"hi"},{"type":"file","uri":"file:///a","mime":"text/plain"}]',
       'a.0 assistant: ok +c1',
       'a.1 tool (exit 2): x =c1',
+      'l.0 user (program): The working directory has been changed to /srv/quay.',
     ])
-    expect(items.map(({ kind }) => kind).slice(-3)).toEqual(['left-out', 'edit', 'compaction'])
+    expect(items.map(({ kind }) => kind).slice(-4)).toEqual(['left-out', 'message', 'edit', 'compaction'])
   })
 })
 

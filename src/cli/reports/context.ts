@@ -1,6 +1,6 @@
 /** Prints a context and its messages. */
 import { NOT_RECORDED_LABEL } from '../../domain/conversation/placeholders.js'
-import type { OverBudget } from '../../domain/compaction/context.js'
+import { SUMMARY_UNKNOWN, type OverBudget } from '../../domain/compaction/context.js'
 import type { ChatMessage, Context, ContextAsOf, LiveMessages } from '../../library/ledger.js'
 import { contentText, toChatMessage } from '../../domain/values/message.js'
 import { colours, count, line, many, printable, typed } from '../output.js'
@@ -56,6 +56,7 @@ export function contextNotes(context: Context): string[] {
       ? []
       : [
           `built by ${observed.program}${observed.programVersion === undefined ? '' : ` ${observed.programVersion}`}, according to its transcript`,
+          ...(observed.summaryUnknown === true ? [SUMMARY_UNKNOWN] : []),
         ]),
     ...(overBudget === undefined
       ? []

@@ -57,7 +57,7 @@ export function statsLines(stats: Stats): string[] {
   ])
   return [
     `messages      ${count(stats.messages)}: ${many(stats.tokensIn, 'input token')}, ${count(stats.tokensOut)} output tokens (assistant)`,
-    `compaction    ${many(stats.cycles, 'cycle')}, ${many(stats.messagesCompressed, 'message')} compacted into ${many(stats.batches, 'active batch', 'active batches')}`,
+    `compaction    ${many(stats.cycles, 'cycle')}, ${many(stats.messagesCompressed, 'message')} compacted into ${many(stats.batches, 'active batch', 'active batches')}${stats.unknownSummaries === 0 ? '' : `; ${many(stats.unknownSummaries, 'summary is', 'summaries are')} unknown (encrypted, or not in the transcript), so the tokens saved and sent lack them`}`,
     `all time      ${madeText(stats)}`,
     `tokens saved  ${count(stats.tokensSaved)} by the cycles; ${count(tokensSent)} sent for ${many(stats.answers, 'answer')} instead of ${count(tokensSentUncompacted)} without compaction${share}`,
     `tokens spent  ${count(tokensSpent(stats))}${stats.cost.length === 0 ? '' : `: ${costsText(stats.cost)}`}${stats.unpriced.length === 0 ? '' : `${stats.cost.length === 0 ? ': ' : ', and '}no price for ${stats.unpriced.map(printable).join(', ')}`}`,

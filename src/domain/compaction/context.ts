@@ -85,12 +85,14 @@ export interface Context {
   readonly shortened?: readonly Shortened[]
   /**
    * The program that made the context; absent if this ledger did. The ledger's limits do not apply to it. `summaries` are
-   * the indexes of the messages that the program inserted as summaries.
+   * the indexes of the messages that the program inserted as summaries. `summaryUnknown`: the program's model also
+   * received a summary that this ledger cannot read: it is encrypted, or the transcript does not have it.
    */
   readonly observed?: {
     readonly program: string
     readonly programVersion?: string
     readonly summaries?: readonly number[]
+    readonly summaryUnknown?: true
   }
   /** Tool calls that have no result yet. */
   readonly openCalls?: readonly { readonly callId: string; readonly name: string; readonly messageId: string }[]
@@ -333,8 +335,12 @@ const systemMessage = (
   source: undefined,
 })
 
+/** The note about a summary that the ledger cannot read. */
+export const SUMMARY_UNKNOWN =
+  'the summary of the last compaction is unknown: it is encrypted, or not in the transcript. The model also received it'
+
 /** The context that another program made, as recorded: not arranged, shortened or rejected. */
-function observedContext(state: ContextState, { program, programVersion }: Observed): Context {
+function observedContext(state: ContextState, { program, programVersion, compaction }: Observed): Context {
   const parts = observedParts(state)
   const messages = parts.map(({ body }) => toChatMessage(body))
   const summaries = parts.flatMap(({ isSummary }, at) => (isSummary === true ? [at] : []))
@@ -350,6 +356,7 @@ function observedContext(state: ContextState, { program, programVersion }: Obser
       program,
       ...(programVersion === undefined ? {} : { programVersion }),
       ...(summaries.length === 0 ? {} : { summaries }),
+      ...(compaction?.summary.kind === 'opaque' ? { summaryUnknown: true } : {}),
     },
   }
 }

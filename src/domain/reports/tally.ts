@@ -45,6 +45,8 @@ export interface Tally {
   readonly cycles: number
   readonly messagesCompressed: number
   readonly batches: number
+  /** Compactions of other programs whose summary is unknown: encrypted, or not in the transcript. */
+  readonly unknownSummaries: number
   /** Everything that was ever made, including what was undone or replaced later and what editions contain. */
   readonly made: { readonly cycles: number; readonly batches: number; readonly resummarizations: number }
   /** Undone cycles, adopted editions, and reverted adoptions. */
@@ -79,6 +81,7 @@ export const EMPTY_TALLY: Tally = {
   cycles: 0,
   messagesCompressed: 0,
   batches: 0,
+  unknownSummaries: 0,
   made: { cycles: 0, batches: 0, resummarizations: 0 },
   undone: 0,
   adopted: 0,
@@ -134,6 +137,7 @@ export function addTallies(a: Tally, b: Partial<Tally>): Tally {
     cycles: a.cycles + (b.cycles ?? 0),
     messagesCompressed: a.messagesCompressed + (b.messagesCompressed ?? 0),
     batches: a.batches + (b.batches ?? 0),
+    unknownSummaries: a.unknownSummaries + (b.unknownSummaries ?? 0),
     made:
       b.made === undefined
         ? a.made
@@ -295,6 +299,8 @@ export class TallyFold {
       this.add({ made: { ...NOTHING_MADE, batches: 1 } })
     } else if (event.type === 'BatchesResummarized') this.resummarized(event.data)
     else if (event.type === 'MessagesPruned') this.add({ made: { ...NOTHING_MADE, cycles: 1 } })
+    else if (event.type === 'CompactionObserved' && event.data.summary.kind === 'opaque')
+      this.add({ unknownSummaries: 1 })
     else if (event.type === 'CompactionFailed')
       this.add({ failures: { [event.data.failure]: 1 }, ...spentInVain(event.data) })
     else if (event.type === 'CompactionCouldNotHelp') this.add({ couldNotHelp: { [event.data.reason]: 1 } })

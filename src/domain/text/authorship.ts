@@ -56,6 +56,9 @@ const PROGRAM_TAGS = [
   'environment_details',
   'explicit_instructions',
   'mode_notice',
+  // GitHub Copilot CLI.
+  'current_datetime',
+  'system_reminder',
   // Gemini CLI and Qwen Code.
   'session_context',
   'hook_context',
@@ -71,6 +74,7 @@ const PROGRAM_TEXTS = [
   /^Warning: (?:The maximum number of unified exec processes|apply_patch was requested via|Your account was flagged)/u,
   /^Another language model started to solve this problem and produced a summary/u,
   /^(?:\[ERROR\]|\[TASK RESUMPTION\])/u,
+  /^System: Potential loop detected\./u,
 ]
 
 /** The rules of a project, which Codex sends before the user's request: up to their end, or to the end of the text. */

@@ -8,6 +8,8 @@ export interface ForgottenRow
   extends
     Pick<ForgottenCycle, 'conversationId' | 'cycle' | 'revision' | 'recordedAt' | 'keys'>,
     Pick<ForgottenTotal, 'left' | 'verdicts' | 'behind'> {
+  /** What is known of its summary. */
+  readonly summary: ForgottenCycle['report']['summary']['kind']
   /** The compaction is also shown in full. */
   readonly isWhole: boolean
 }
@@ -27,6 +29,7 @@ const rowOf = ({ report, ...named }: ForgottenCycle): ForgottenRow => ({
   left: report.left,
   verdicts: verdictsOf(report.counts),
   behind: report.behind,
+  summary: report.summary.kind,
   isWhole: false,
 })
 

@@ -4,8 +4,8 @@ import type { Pause } from './foreground.js'
 import { forgottenFound } from './forgotten.js'
 import { soon } from './soon.js'
 
-/** Items that each compaction lost, by its revision. */
-export type Losses = ReadonlyMap<number, number>
+/** Items that each compaction lost, by its revision; undefined if its summary cannot be read. */
+export type Losses = ReadonlyMap<number, number | undefined>
 
 const MAX_CACHED = 200
 
@@ -26,7 +26,10 @@ export function createLossCounts(ledger: Pick<Ledger, 'forgotten'>, pause: Pause
     const known = cache.get(key)
     if (known !== undefined) return await known
     const work = forgottenFound(ledger, c, { max: 0, pause }).then(
-      ({ rows }) => new Map(rows.map(({ revision, verdicts }) => [revision, verdicts.gone])),
+      ({ rows }) =>
+        new Map(
+          rows.map(({ revision, verdicts, summary }) => [revision, summary === 'opaque' ? undefined : verdicts.gone]),
+        ),
     )
     if (cache.size >= MAX_CACHED) cache.clear()
     cache.set(key, work)

@@ -59,8 +59,9 @@ export function MarkTable({
 
 /** The items that a compaction lost. */
 function Lost({ mark, losses }: { mark: Mark; losses: Losses }): Child {
-  const lost = mark.kind === 'cycle' ? losses.get(mark.revision) : undefined
-  if (lost === undefined) return null
+  if (mark.kind !== 'cycle' || !losses.has(mark.revision)) return null
+  const lost = losses.get(mark.revision)
+  if (lost === undefined) return 'unknown'
   return lost === 0 ? '0' : <b class="bad">{count(lost)}</b>
 }
 

@@ -1,6 +1,7 @@
 /** The rail: size, summaries, changes, notes and fingerprint of the context at a revision. */
 import type { Child } from 'hono/jsx'
 import { conversationLink, link } from '../links.js'
+import { SUMMARY_UNKNOWN } from '../../domain/compaction/context.js'
 import type { Words } from '../words.js'
 import type { ContextAsOf } from '../../library/ledger.js'
 import type { Change, Step } from '../reading/step.js'
@@ -77,6 +78,7 @@ function Notes({ context, words }: { context: ContextAsOf; words: Words }): Chil
           {visible([...new Set(openCalls.map(({ name }) => name))].join(', '))}
         </p>
       )}
+      {observed?.summaryUnknown === true ? <p class="note warn">{plain(SUMMARY_UNKNOWN)}</p> : null}
       {observed === undefined ? null : (
         <p class="muted">
           As {visible(observed.program)}

@@ -56,7 +56,12 @@ export const context = record({
   shape: optional(oneOf(...SHAPES)),
   ...limits,
   observed: optional(
-    record({ program: z.string(), programVersion: optional(z.string()), summaries: optional(z.array(count)) }),
+    record({
+      program: z.string(),
+      programVersion: optional(z.string()),
+      summaries: optional(z.array(count)),
+      summaryUnknown: optional(z.literal(true)),
+    }),
   ),
   openCalls: optional(z.array(record({ callId: z.string(), name: z.string(), messageId: z.string() }))),
   inForce: optional(record({ view: oneOf(...VIEWS), hash: z.string() })),

@@ -31,6 +31,7 @@ const figures = {
   cycles: count,
   messagesCompressed: count,
   batches: count,
+  unknownSummaries: count,
   made: record({ cycles: count, batches: count, resummarizations: count }),
   undone: count,
   adopted: count,

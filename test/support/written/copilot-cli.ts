@@ -1,4 +1,7 @@
-/** A session of GitHub Copilot CLI: a sub-agent, a failed tool, a rewind, and a compaction while the agent continues. */
+/**
+ * A session of GitHub Copilot CLI: instructions, a sub-agent, a failed tool, a rewind, a compaction while the agent
+ * continues, and an aborted turn.
+ */
 import { counted, lines, number, type Raw, type WrittenTranscript } from './written.js'
 
 const SESSION = '0b9f3c1e-5a77-4d0a-9b6e-2f1d4c8e7a90'
@@ -26,6 +29,7 @@ add('session.start', {
   selectedModel: 'gpt-x',
   context: { cwd: '/srv/quay' },
 })
+add('system.message', { role: 'system', content: 'Answer in one sentence.' })
 add('user.message', { content: 'Which buoys are lit?' })
 add('assistant.message', {
   messageId: 'm1',
@@ -57,6 +61,8 @@ add('session.compaction_complete', {
 })
 add('session.truncation', { messagesRemovedDuringTruncation: 2 })
 add('user.message', { content: 'Good.' })
+add('abort', { reason: 'user_initiated' })
+add('user.message', { content: 'Count them again.' })
 
 const isSide = (event: Raw): boolean => 'agentId' in event
 const isOf =
@@ -71,6 +77,7 @@ export const copilotCli: WrittenTranscript = {
     counted({
       sourceId: side ? `${SESSION}/a1` : SESSION,
       messages: {
+        instruction: number(events, isOf('system.message', side)),
         user: number(events, isOf('user.message', side)),
         assistant: number(events, isOf('assistant.message', side)),
         tool: number(events, isOf('tool.execution_complete', side)),
@@ -88,6 +95,18 @@ export const copilotCli: WrittenTranscript = {
     'subagent.started': 1,
     'session.compaction_start': 1,
     'session.truncation': 1,
+    abort: 1,
   },
-  context: { has: ['asked for the lit buoys', 'Four buoys are lit.', 'Good.'], lacks: ['Which buoys', 'green'] },
+  // The program sends its instructions and the user's messages again after a compaction.
+  context: {
+    has: [
+      'Answer in one sentence.',
+      'Which buoys are lit?',
+      'asked for the lit buoys',
+      'Four buoys are lit.',
+      'Good.',
+      'Count them again.',
+    ],
+    lacks: ['not found', 'green'],
+  },
 }
