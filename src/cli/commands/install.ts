@@ -7,12 +7,14 @@ export const install: CliCommand = {
   options: {
     agent: text('Install for this program: claude-code, codex, gemini, opencode or pi'),
     auto: toggle('Install for all programs on this machine'),
+    check: toggle('Send a canary through each installed hook, plugin and MCP server, and print what arrived'),
     remove: toggle('Remove what was installed; without --agent, from all programs'),
     yes: toggle('Write without asking for confirmation'),
   },
   examples: [
     ['$0 install', 'list the programs, and the last problem of each hook'],
     ['$0 install --agent claude-code', 'show the change, ask, and write it'],
+    ['$0 install --check', 'does a note arrive? One line for each program'],
     ['$0 install --remove --yes', 'remove everything that was installed'],
   ],
   async run(args) {
@@ -20,6 +22,7 @@ export const install: CliCommand = {
     await runInstall(args.flags, {
       agent: args.text('agent'),
       isAuto: args.is('auto'),
+      checks: args.is('check'),
       removes: args.is('remove'),
       yes: args.is('yes'),
       json: args.json,

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import {
   appendFileSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -30,8 +31,8 @@ export interface PendingNote {
   readonly agent: string
   readonly sessionId: string
   readonly transcript: string
-  /** The compaction is not older than this: milliseconds since 1970. */
-  readonly since: number
+  /** When the first hook reported the compaction: milliseconds since 1970. */
+  readonly reportedAt: number
   /** The worker gives up then. */
   readonly until: number
   /** The process that makes the note. */
@@ -53,7 +54,7 @@ const MOST_LOG_BYTES = 64_000
 export const sessionKey = (agent: string, sessionId: string): string =>
   createHash('sha256').update(`${agent}\0${sessionId}`).digest('hex').slice(0, 32)
 
-const fileOf = (folder: string, key: string, kind: 'note' | 'pending'): string =>
+const fileOf = (folder: string, key: string, kind: 'note' | 'held' | 'pending' | 'ended'): string =>
   join(notesFolder(folder), `${key}.${kind}`)
 
 /**
@@ -81,8 +82,13 @@ function readIfPresent(file: string): string | undefined {
 /** Replaces a file in one step, so that no reader sees half of it. */
 function replaceFile(file: string, text: string): void {
   const draft = `${file}.${String(process.pid)}`
-  writeFileSync(draft, text, MODE)
-  renameSync(draft, file)
+  try {
+    writeFileSync(draft, text, MODE)
+    renameSync(draft, file)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
+  }
 }
 
 /** The note in the making of a session. Undefined if there is none. */
@@ -90,13 +96,13 @@ export function readPending(folder: string, key: string): PendingNote | undefine
   const text = readIfPresent(fileOf(folder, key, 'pending'))
   const value: unknown = text === undefined ? undefined : JSON.parse(text)
   if (!isRecord(value)) return undefined
-  const { agent, sessionId, transcript, since, until, worker } = value
-  if (typeof since !== 'number' || typeof until !== 'number') return undefined
+  const { agent, sessionId, transcript, reportedAt, until, worker } = value
+  if (typeof reportedAt !== 'number' || typeof until !== 'number') return undefined
   return {
     agent: String(agent),
     sessionId: String(sessionId),
     transcript: String(transcript),
-    since,
+    reportedAt,
     until,
     ...(typeof worker === 'number' ? { worker } : {}),
   }
@@ -120,12 +126,60 @@ export function writePending(folder: string, key: string, pending: PendingNote):
   replaceFile(fileOf(folder, key, 'pending'), JSON.stringify(pending))
 }
 
-/** Ends the making of a note, with the note if there is one. */
-export function endPending(folder: string, key: string, note: string | undefined): void {
-  // A new note replaces an older one, which lacks the last compaction.
-  if (note !== undefined) replaceFile(fileOf(folder, key, 'note'), note)
-  rmSync(fileOf(folder, key, 'pending'), { force: true })
+/** Records that the compaction of a pending note has ended. */
+export function reportEnd(folder: string, key: string): void {
+  const file = fileOf(folder, key, 'ended')
+  writeFileSync(file, '', MODE)
+  // `endPending` removes this file after the pending one, so one of the two processes removes it.
+  if (readPending(folder, key) === undefined) rmSync(file, { force: true })
+}
+
+/** Whether a hook has reported the end of the compaction. */
+export const hasEnded = (folder: string, key: string): boolean => existsSync(fileOf(folder, key, 'ended'))
+
+/** Lets a note wait for its agent. It replaces an older one, which lacks the last compaction. */
+export function writeNote(folder: string, key: string, note: string): void {
+  createFolder(notesFolder(folder))
+  replaceFile(fileOf(folder, key, 'note'), note)
+}
+
+/** Ends the making of a note. */
+export function endPending(folder: string, key: string): void {
+  releaseNote(folder, key)
+  for (const kind of ['pending', 'ended'] as const) rmSync(fileOf(folder, key, kind), { force: true })
   removeIfEmpty(notesFolder(folder))
+}
+
+/**
+ * Keeps a waiting note from its agent, because another compaction has ended. The worker releases it, if it is the note
+ * of that compaction, or removes it.
+ */
+export function holdNote(folder: string, key: string): void {
+  renameIfPresent(fileOf(folder, key, 'note'), fileOf(folder, key, 'held'))
+}
+
+/** Lets a held note wait for its agent again. */
+export function releaseNote(folder: string, key: string): void {
+  renameIfPresent(fileOf(folder, key, 'held'), fileOf(folder, key, 'note'))
+}
+
+/** Removes the note of an earlier compaction. */
+export function removeNote(folder: string, key: string): void {
+  for (const kind of ['note', 'held'] as const) rmSync(fileOf(folder, key, kind), { force: true })
+}
+
+function renameIfPresent(from: string, to: string): void {
+  try {
+    renameSync(from, to)
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
+  }
+}
+
+/** Removes all files of a session. */
+export function forgetSession(folder: string, key: string): void {
+  removeNote(folder, key)
+  endPending(folder, key)
 }
 
 /** Takes the note of a session. Of several processes that take it at once, one gets it. */
@@ -163,16 +217,13 @@ export function deleteOldNotes(folder: string, now: number): void {
   }
 }
 
-/** The revision of the last compaction of a session for which a note was made; -1 if there is none. */
-export function lastNoted(folder: string, key: string): number {
-  const revision = Number(readIfPresent(join(folder, 'noted', key)) ?? -1)
-  return Number.isInteger(revision) ? revision : -1
-}
+/** The last compaction of a session for which a note was made, by the program's own id. Undefined if there is none. */
+export const lastNoted = (folder: string, key: string): string | undefined => readIfPresent(join(folder, 'noted', key))
 
 /** Records that a note was made for a compaction, so that there is no second one. */
-export function writeNoted(folder: string, key: string, revision: number): void {
+export function writeNoted(folder: string, key: string, compactionId: string): void {
   createFolder(join(folder, 'noted'))
-  replaceFile(join(folder, 'noted', key), String(revision))
+  replaceFile(join(folder, 'noted', key), compactionId)
 }
 
 const logOf = (folder: string): string => join(folder, 'problems.jsonl')

@@ -4,10 +4,15 @@
  */
 import { isRecord } from '../../lib/is-record.js'
 import { textIn } from '../../lib/text-in.js'
+import { isCanary } from './canary.js'
 import {
   beginPending,
   deleteOldNotes,
+  endPending,
+  holdNote,
+  logProblem,
   readPending,
+  reportEnd,
   sessionKey,
   takeNote,
   writePending,
@@ -28,13 +33,13 @@ const MOMENTS: ReadonlyMap<string, Moment> = new Map([
   ['PostToolUse', 'tool'],
   ['AfterTool', 'tool'],
 ])
+/** Whether a hook reports a compaction, so that its note is made. */
+export const isReporting = (event: string): boolean => ['begin', 'end'].includes(MOMENTS.get(event) ?? '')
 /** Events whose output an agent adds to its context. */
-const isDelivering = (event: string): boolean => event !== 'PostCompact' && MOMENTS.get(event) !== 'begin'
+export const isDelivering = (event: string): boolean => event !== 'PostCompact' && MOMENTS.get(event) !== 'begin'
 
-/** How long a worker waits for the compaction: a summary of a long context takes minutes. */
-const WAIT_MS = { begin: 600_000, end: 60_000 } as const
-/** How much older a compaction may be than the event that reports it. */
-const REPORT_DELAY_MS = 120_000
+/** How long a worker waits for the compaction, whose summary may take minutes, and for the ledger. */
+const WAIT_MS = 600_000
 const POLL_MS = 10
 
 /** Surroundings of a hook. */
@@ -80,13 +85,22 @@ function isRunning(process_: number | undefined): boolean {
 const isOpen = (pending: PendingNote | undefined, now: number): boolean =>
   pending !== undefined && pending.until > now && isRunning(pending.worker)
 
+/** Removes the record of a worker that was killed. Otherwise each hook would start Node.js to look for its note. */
+function dropAbandoned({ folder, agent, now }: HookWorld, key: string): void {
+  const pending = readPending(folder, key)
+  if (pending === undefined || isOpen(pending, now())) return
+  // The hook that started the worker may have recorded its id meanwhile, and ended.
+  if (readPending(folder, key)?.worker !== pending.worker) return
+  endPending(folder, key)
+  logProblem(
+    folder,
+    agent,
+    `the process that made a note for session ${pending.sessionId} was ended by another program`,
+  )
+}
+
 /** Starts the worker of a session, unless it runs. */
-function startMaking(
-  world: HookWorld,
-  key: string,
-  { sessionId, transcript }: HookInput,
-  moment: 'begin' | 'end',
-): void {
+function startMaking(world: HookWorld, key: string, { sessionId, transcript }: HookInput): void {
   const now = world.now()
   const before = readPending(world.folder, key)
   if (isOpen(before, now)) return
@@ -95,8 +109,8 @@ function startMaking(
     agent: world.agent,
     sessionId,
     transcript,
-    since: moment === 'begin' ? now : now - REPORT_DELAY_MS,
-    until: now + WAIT_MS[moment],
+    reportedAt: now,
+    until: now + WAIT_MS,
     // This process, until the worker has started.
     worker: process.pid,
   }
@@ -119,7 +133,9 @@ export async function runHook(text: string, world: HookWorld): Promise<string> {
   if (input === undefined || moment === undefined) return ''
   const { folder, agent } = world
   const key = sessionKey(agent, input.sessionId)
-  if (moment === 'begin' || moment === 'end') startMaking(world, key, input, moment)
+  if (moment === 'end' && !isCanary(input.sessionId)) holdNote(folder, key)
+  if (moment === 'begin' || moment === 'end') startMaking(world, key, input)
+  if (moment === 'end') reportEnd(folder, key)
   if (!isDelivering(input.event)) return ''
   for (;;) {
     const note = takeNote(folder, key)
@@ -131,6 +147,7 @@ export async function runHook(text: string, world: HookWorld): Promise<string> {
       setTimeout(resolve, POLL_MS)
     })
   }
+  dropAbandoned(world, key)
   deleteOldNotes(folder, world.now())
   return ''
 }

@@ -19,6 +19,14 @@ export interface InstalledCommands {
   readonly folder: string
 }
 
+/** A plugin that was loaded, for one session. */
+export interface LoadedPlugin {
+  /** Reports that the session was compacted. */
+  readonly reportCompaction: () => unknown
+  /** Sends a prompt of the user. Returns the text that the plugin adds to it. */
+  readonly prompt: () => Promise<string | undefined>
+}
+
 /** A program that runs agents. */
 export interface AgentProgram {
   /** As in `--agent`, and as the importer is named. */
@@ -26,6 +34,12 @@ export interface AgentProgram {
   /** The directory of its settings. If it exists, the program is used on this machine. */
   folder(environment: Readonly<Record<string, string | undefined>>, home: string): string
   additions(folder: string, commands: InstalledCommands, home: string): readonly Addition[]
+  /** The program and its first arguments with which it starts the command of a hook. */
+  readonly shell?: () => readonly [string, ...string[]]
+  /** Loads what the file of a plugin exports, for one session. Undefined if it has another form. */
+  readonly loadPlugin?: (exports: unknown, sessionId: string) => Promise<LoadedPlugin | undefined>
+  /** Why the program does not run hooks that work. */
+  readonly obstacle?: (additions: readonly Addition[]) => string | undefined
   /** A step for the user after the installation. */
   readonly afterwards?: string
 }
@@ -47,6 +61,14 @@ export function hookAddition(
     isItem: true,
   }
 }
+
+/** A shell of this user or of the system. On Windows, Node.js knows the shell of the system. */
+export const shellWith =
+  (shell: () => string | null): NonNullable<AgentProgram['shell']> =>
+  () =>
+    process.platform === 'win32'
+      ? [process.env['ComSpec'] ?? 'cmd.exe', '/d', '/s', '/c']
+      : [shell() ?? '/bin/sh', '-c']
 
 /** How long an agent waits for a hook at most. The hook itself ends within 0.3 seconds. */
 export const HOOK_TIMEOUT_SECONDS = 5

@@ -1,11 +1,19 @@
 /** Claude Code 2.1: hooks in `settings.json`, MCP servers of the user in `.claude.json`. */
 import { agentFolders } from '../../lib/user-folders.js'
 import { join } from 'node:path'
-import { HOOK_TIMEOUT_SECONDS, hookAddition, MCP_NAME, type AgentProgram, type HookMode } from './agent-program.js'
+import {
+  HOOK_TIMEOUT_SECONDS,
+  hookAddition,
+  MCP_NAME,
+  shellWith,
+  type AgentProgram,
+  type HookMode,
+} from './agent-program.js'
 
 export const claudeCode: AgentProgram = {
   name: 'claude-code',
   folder: agentFolders.claudeCode,
+  shell: shellWith(() => '/bin/sh'),
   additions(folder, { hook, mcp: [command, ...args] }, home) {
     const file = join(folder, 'settings.json')
     const isStrict = true

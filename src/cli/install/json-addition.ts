@@ -82,6 +82,18 @@ function hasAddition({ container, missing }: Place, { file, value, isItem, path 
   throw unusable(file, `has another ${path.join('.')}, which this command did not write: remove or rename it first`)
 }
 
+/** The value at the place of an addition: the added one, or else the first in the list that `isOurs`. */
+export function findJson(text: string, addition: JsonAddition, isOurs: (value: unknown) => boolean): unknown {
+  const { container, missing } = placeOf(parsed(text, addition), addition)
+  if (!addition.isItem) {
+    const member = missing.length > 1 ? undefined : memberOf(container, addition.path.at(-1) ?? '')
+    return member === undefined ? undefined : getNodeValue(member)
+  }
+  const items = missing.length === 0 ? (container.children ?? []) : []
+  const item = items.find((each) => hasValue(each, addition.value)) ?? items.find((each) => isOurs(getNodeValue(each)))
+  return item === undefined ? undefined : getNodeValue(item)
+}
+
 /** The white space before the first character of a line. */
 function indentationAt(text: string, offset: number): string {
   const start = text.lastIndexOf('\n', offset - 1) + 1

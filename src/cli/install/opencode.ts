@@ -1,7 +1,8 @@
 /** opencode 1.x: a plugin file, and MCP servers in `opencode.json` or `opencode.jsonc`. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { MCP_NAME, type AgentProgram } from './agent-program.js'
+import { isRecord } from '../../lib/is-record.js'
+import { MCP_NAME, type AgentProgram, type LoadedPlugin } from './agent-program.js'
 import { pluginSource } from './plugin-source.js'
 
 /**
@@ -51,8 +52,28 @@ export const ContextLedger = async ({ client }) => {
 }
 `
 
+async function loadPlugin(exports: unknown, sessionId: string): Promise<LoadedPlugin | undefined> {
+  const create = isRecord(exports) ? exports['ContextLedger'] : undefined
+  if (typeof create !== 'function') return undefined
+  const client = { session: { get: async () => ({ data: {} }), messages: async () => ({ data: [] }) } }
+  const hooks: unknown = await create({ client })
+  if (!isRecord(hooks)) return undefined
+  const { event, 'chat.message': onMessage } = hooks
+  if (typeof event !== 'function' || typeof onMessage !== 'function') return undefined
+  return {
+    reportCompaction: async () =>
+      await event({ event: { type: 'session.compacted', properties: { sessionID: sessionId } } }),
+    async prompt() {
+      const parts: { readonly text?: string }[] = []
+      await onMessage({ sessionID: sessionId }, { message: { id: 'msg_check', sessionID: sessionId }, parts })
+      return parts[0]?.text
+    },
+  }
+}
+
 export const opencode: AgentProgram = {
   name: 'opencode',
+  loadPlugin,
   folder: ({ XDG_CONFIG_HOME: folder = '' }, home) => join(folder === '' ? join(home, '.config') : folder, 'opencode'),
   additions(folder, commands) {
     const withComments = join(folder, 'opencode.jsonc')

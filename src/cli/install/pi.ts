@@ -1,7 +1,9 @@
 /** pi from 0.60: an extension file. pi has no settings for MCP servers. */
 import { agentFolders } from '../../lib/user-folders.js'
 import { join } from 'node:path'
-import type { AgentProgram } from './agent-program.js'
+import { isRecord } from '../../lib/is-record.js'
+import { textIn } from '../../lib/text-in.js'
+import type { AgentProgram, LoadedPlugin } from './agent-program.js'
 import { pluginSource } from './plugin-source.js'
 
 const BODY = `
@@ -29,8 +31,27 @@ export default function (pi) {
 }
 `
 
+async function loadPlugin(exports: unknown, sessionId: string): Promise<LoadedPlugin | undefined> {
+  const extension = isRecord(exports) ? exports['default'] : undefined
+  if (typeof extension !== 'function') return undefined
+  const handlers = new Map<unknown, unknown>()
+  await extension({ on: (event: unknown, handler: unknown) => handlers.set(event, handler) })
+  const [compacted, started] = [handlers.get('session_compact'), handlers.get('before_agent_start')]
+  if (typeof compacted !== 'function' || typeof started !== 'function') return undefined
+  const sessionManager = { getSessionId: () => sessionId, getSessionFile: () => `${sessionId}.jsonl` }
+  return {
+    reportCompaction: () => compacted({}, { sessionManager }),
+    async prompt() {
+      const answer: unknown = await started({}, { sessionManager })
+      const message = isRecord(answer) ? answer['message'] : undefined
+      return isRecord(message) ? textIn(message['content']) : undefined
+    },
+  }
+}
+
 export const pi: AgentProgram = {
   name: 'pi',
+  loadPlugin,
   folder: agentFolders.pi,
   additions: (folder, commands) => [
     {

@@ -7,17 +7,18 @@ import { titleOfProgram } from '../../importers/index.js'
 import { isService } from '../../library/addresses.js'
 import { LedgerError } from '../../lib/ledger-error.js'
 import { builtFile } from '../../lib/package-root.js'
-import { shellWord } from '../../lib/shell-word.js'
 import { loadConfig, type Config } from '../config/load-config.js'
 import { rulesOf } from '../config/rules.js'
 import { confirmed } from '../confirm.js'
 import { CommandExit, EXIT } from '../errors.js'
 import type { Flags } from '../flags.js'
 import { homeFolder } from '../../lib/user-folders.js'
-import { defaultHookFolder, lastProblem, notesFolder } from '../hook/hook-folder.js'
+import { defaultHookFolder, lastProblem } from '../hook/hook-folder.js'
 import { colours, line, note, noteColours, printable, showTable } from '../output.js'
 import { toWire } from '../../domain/values/revision.js'
 import type { AgentProgram, InstalledCommands } from './agent-program.js'
+import { checkInstallation, type InstallationCheck } from './check-installation.js'
+import { hookCommand } from './hook-command.js'
 import { agentPrograms } from './index.js'
 import { findInstallation, writeInstallation, type Installation } from './installation.js'
 import { planInstall, planRemoval, type InstallPlan } from './plan-install.js'
@@ -29,6 +30,7 @@ export interface InstallOptions {
   readonly agent: string | undefined
   /** All programs that are used on this machine. */
   readonly isAuto: boolean
+  readonly checks: boolean
   readonly removes: boolean
   readonly yes: boolean
   readonly json: boolean
@@ -73,24 +75,15 @@ function storeOf(config: Config, flags: Flags): string {
 /** The commands that settings of agents name. */
 function commandsFor(store: string, rules: string | undefined, folder: string): InstalledCommands {
   const node = process.execPath
-  const hookFile = builtFile('src', 'cli', 'hook', 'main.js')
-  const isWindows = process.platform === 'win32'
+  const hookWords = [node, builtFile('src', 'cli', 'hook', 'main.js'), folder] as const
   return {
     folder,
     mcp: [
       ...([node, builtFile('src', 'cli', 'main.js'), 'mcp', '--read-only', '--store', store] as const),
       ...(rules === undefined ? [] : ['--rules', rules]),
     ],
-    hookWords: [node, hookFile, folder],
-    hook: (agent, mode) => {
-      const words = [node, hookFile, folder, agent, ...(mode === 'background' ? [mode] : [])]
-      if (isWindows) return words.map((word) => `"${word}"`).join(' ')
-      const command = words.map(shellWord).join(' ')
-      // Without the redirection, a shell gives a background process no standard input.
-      if (mode === 'background') return `${command} <&0 >/dev/null 2>&1 &`
-      const answered = `${command} 2>/dev/null || true`
-      return mode === 'guarded' ? `if [ -d ${shellWord(notesFolder(folder))} ]; then ${answered}; fi` : answered
-    },
+    hookWords,
+    hook: (agent, mode) => hookCommand(hookWords, agent, mode),
   }
 }
 
@@ -194,14 +187,44 @@ async function showStatus(folder: string, json: boolean): Promise<void> {
   for (const { agent, lastProblem: problem } of rows)
     if (problem !== undefined)
       await line(colours.yellow(`last problem of ${agent}, ${problem.at}: ${printable(problem.problem)}`))
-  await line(colours.dim('`context-ledger install --auto` installs all on this machine; `--remove` removes them'))
+  await line(
+    colours.dim(
+      '`context-ledger install --auto` installs all on this machine; `--check` tests them; `--remove` removes them',
+    ),
+  )
+}
+
+/** Checks the installations of one program or of all. Fails if one of them is broken. */
+async function runCheck(agent: string | undefined, folder: string, json: boolean): Promise<void> {
+  const programs = agent === undefined ? agentPrograms : [programNamed(agent)]
+  const checks: InstallationCheck[] = []
+  for (const program of programs) {
+    const installation = findInstallation(folder, program.name)
+    if (installation === undefined) continue
+    const check = await checkInstallation(program, installation, folder)
+    checks.push(check)
+    if (!json)
+      await line(`${check.isWorking ? colours.green('ok') : colours.red('broken')}  ${printable(check.sentence)}`)
+  }
+  if (checks.length === 0)
+    throw new LedgerError(
+      'Usage',
+      `${agent === undefined ? 'nothing is installed' : `nothing is installed for ${titleOfProgram(agent)}`}: run \`context-ledger install ${agent === undefined ? '--auto' : `--agent ${agent}`}\``,
+    )
+  if (json) await line(toWire({ checks }))
+  if (checks.some(({ isWorking }) => !isWorking)) throw new CommandExit(EXIT.world)
 }
 
 /** Runs the command. */
 export async function runInstall(flags: Flags, options: InstallOptions): Promise<void> {
-  const { agent, isAuto, removes, yes, json } = options
+  const { agent, isAuto, checks, removes, yes, json } = options
   if (agent !== undefined && isAuto) throw new LedgerError('Usage', '--agent cannot be combined with --auto')
   const folder = defaultHookFolder()
+  if (checks) {
+    if (isAuto || removes) throw new LedgerError('Usage', '--check can only be combined with --agent')
+    await runCheck(agent, folder, json)
+    return
+  }
   if (agent === undefined && !isAuto && !removes) {
     await showStatus(folder, json)
     return

@@ -24,3 +24,27 @@ export function addToml(text: string, { file, table: [parent, name], lines }: To
   const lead = text === '' ? '' : text.endsWith('\n') ? newline : `${newline}${newline}`
   return { text: `${text}${lead}${block}`, insertion: `${lead}${block}` }
 }
+
+/** The command and its arguments in the table that was added, as they are now. Undefined if there is no such table. */
+export function commandInToml(
+  text: string,
+  { table: [parent, name] }: TomlAddition,
+): readonly [string, ...string[]] | undefined {
+  const rows = text.split(/\r?\n/u)
+  const start = rows.indexOf(`[${parent}.${name}]`)
+  if (start < 0) return undefined
+  const end = rows.findIndex((row, at) => at > start && row.startsWith('['))
+  const table = rows.slice(start + 1, end < 0 ? undefined : end)
+  /** A basic string of TOML, or a list of them, is written like JSON. */
+  const valueOf = (key: string): unknown => {
+    const row = table.find((each) => each.startsWith(`${key} = `))
+    try {
+      return row === undefined ? undefined : JSON.parse(row.slice(`${key} = `.length))
+    } catch {
+      return undefined
+    }
+  }
+  const [command, ...args] = [valueOf('command'), valueOf('args') ?? []].flat()
+  const isText = (value: unknown): value is string => typeof value === 'string'
+  return isText(command) && args.every(isText) ? [command, ...args] : undefined
+}
