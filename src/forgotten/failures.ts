@@ -2,6 +2,7 @@
 import { digestOutput } from '../domain/text/sentences.js'
 import { reportsError } from '../domain/text/cues.js'
 import { withoutHead } from './answers.js'
+import { withoutCode } from './code-frames.js'
 import { isSamePath, type Work } from './tool-calls.js'
 
 export interface Failure {
@@ -30,9 +31,29 @@ const wordCount = (line: string): number => line.match(/\p{L}{2,}/gu)?.length ??
 const isFailureSentence = (line: string): boolean =>
   reportsError(line) || (!LISTING.test(line) && wordCount(line) >= LEAST_WORDS && !/^[{[<|]/u.test(line))
 
+// Lines that say that something failed and count it, but not what: heads and totals of test runners and compilers.
+const TOTAL =
+  /^\W*(?:traceback \(most recent call|FAIL(?:ED)?(?:\s+[\w./\\@-]+\.\w+.*)?$|found \d+ |\d+ (?:problems?|errors?|warnings?|failed|failing|tests?)\b|error: (?:aborting due|compilation failed|could not compile|test failed)|(?:Tests?|Test Suites|Suites):)/iu
+// The forms in which compilers and linters report an error without that word: by its place, or by a mark.
+const REPORT =
+  /^\s*(?:[\w./\\@-]+\.\w+:\d+(?::\d+)?(?::in\b.*)?:\s+\S|[\w./\\@-]+\.\w+:\d+:in |\d+:\d+\s+error\s|\S+:\d+:\d+ - error\b|[×✖]\s|e: \S|\*\* \(\w+\))/u
+
+/** The lines of an output, each as `digestOutput` tidies it, that name an error: the best ones first. */
+function errorLines(text: string): readonly string[] {
+  const lines = text.split('\n')
+  const named = lines.filter((line) => !TOTAL.test(line))
+  const reports = named.filter((line) => REPORT.test(line) && !reportsError(line))
+  return [
+    ...digestOutput(named.filter((line) => !REPORT.test(line) || reportsError(line)).join('\n')).errors,
+    ...reports.slice(0, 1).map((line) => digestOutput(line).first),
+    ...digestOutput(text).errors,
+  ]
+}
+
 function failureText(text: string, isCommand: boolean): string | undefined {
-  const read = withoutHead(text.replaceAll(TAGS, '\n')).trim()
-  const { errors, first } = digestOutput(read)
+  const read = withoutCode(withoutHead(text.replaceAll(TAGS, '\n'))).trim()
+  const { first } = digestOutput(read)
+  const errors = errorLines(read)
   const head = first.replace(/^(?:Error:\s*)?(?:Exit code|exit status) \d+\s*/iu, '').trim()
   const reported = errors.find((line) => !EXIT.test(line))
   // The output of a command can be anything: only a line in the form of an error names the failure.
@@ -46,7 +67,7 @@ function hasFailed({ query, result }: Work): boolean {
   if (result.isError === true) return true
   if (query.use !== 'shell') return false
   const ends = `${result.text.slice(0, 200)}\n${result.text.slice(-200)}`
-  return EXIT.test(ends) && digestOutput(result.text).errors.some(reportsError)
+  return EXIT.test(ends) && digestOutput(withoutCode(result.text)).errors.some(reportsError)
 }
 
 const isSameWork = (a: Work, b: Work): boolean =>

@@ -33,7 +33,27 @@ interface NothingToHandOver {
   readonly conversationId: string
 }
 
-export type HandoffFailure = BudgetTooSmall | NoSessionWriter | NoProgramDirectory | NothingToHandOver
+/** No withdrawn part of the conversation has this message. */
+interface NotWithdrawn {
+  readonly kind: 'NotWithdrawn'
+  readonly messageId: string
+  /** Ids of the first messages of all withdrawn parts. */
+  readonly roots: readonly string[]
+}
+
+/** A conversation that no program recorded cannot be repaired for its program. */
+interface NoProgram {
+  readonly kind: 'NoProgram'
+  readonly conversationId: string
+}
+
+export type HandoffFailure =
+  | BudgetTooSmall
+  | NoSessionWriter
+  | NoProgramDirectory
+  | NothingToHandOver
+  | NotWithdrawn
+  | NoProgram
 
 /** The messages of these failures. */
 export const handoffSentences: Sentences<HandoffFailure> = {
@@ -44,4 +64,8 @@ export const handoffSentences: Sentences<HandoffFailure> = {
   NoProgramDirectory: ({ title, directory, lacks }) =>
     lacks ?? `${title} has no directory ${directory}: start ${title} once, or name its directory with --home`,
   NothingToHandOver: ({ conversationId }) => `conversation "${conversationId}" has no message to hand over`,
+  NotWithdrawn: ({ messageId, roots }) =>
+    `message "${messageId}" is not withdrawn; ${roots.length === 0 ? 'the conversation has no withdrawn messages' : `the withdrawn parts begin with ${roots.join(', ')}`}`,
+  NoProgram: ({ conversationId }) =>
+    `conversation "${conversationId}" was not recorded by another program, so it cannot be repaired: name the program that continues it (to)`,
 }

@@ -2,9 +2,10 @@
  * Converts recorded messages to turns that the target program can hold: calls get their results, calls of tools that it
  * lacks become text, and parts that it cannot hold are left out and counted.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { isRecord } from '../lib/is-record.js'
 import { exactJson, exactText } from '../lib/json.js'
-import { toolOfCall } from '../domain/conversation/call-groups.js'
+import { placedMessages, toolOfCall } from '../domain/conversation/call-groups.js'
 import { isReasoning, isTextPart, type ContentPart, type MessageBody, type ToolCall } from '../domain/values/message.js'
 import type { SessionCall, SessionPart, SessionResult, SessionTurn } from './session.js'
 import { translated } from './tools.js'
@@ -129,46 +130,90 @@ export interface Piece {
   readonly losses: Losses
 }
 
-/** Messages of the assistant that are one answer, and the results of their calls. */
+/** A message of an answer, with the results of its calls. */
+interface AnswerMessage {
+  readonly message: HandedMessage
+  readonly results: readonly HandedMessage[]
+}
+
+/** Messages of the assistant that are one answer. */
 interface Answer {
-  readonly messages: HandedMessage[]
-  readonly results: HandedMessage[]
+  readonly messages: AnswerMessage[]
+}
+
+/** A result that answers no call without a result, and that call if there is one. */
+interface StrayResult {
+  readonly stray: HandedMessage
+  readonly call: ToolCall | undefined
 }
 
 const isOfAnswer = ({ messages }: Answer, { body, answerId }: HandedMessage): boolean =>
-  body.role === 'assistant' && answerId !== undefined && messages.at(-1)?.answerId === answerId
+  body.role === 'assistant' && answerId !== undefined && messages.at(-1)?.message.answerId === answerId
 
-const callsOf = ({ messages }: Answer): ToolCall[] => messages.flatMap(({ body }) => body.toolCalls ?? [])
-
-/** Groups messages: each result goes to the last answer that made its call. */
-function groupsOf(messages: readonly HandedMessage[]): (Answer | HandedMessage)[] {
-  const groups: (Answer | HandedMessage)[] = []
-  const callers = new Map<string, Answer>()
-  for (const message of messages) {
-    const { role, toolCallId = '' } = message.body
-    const caller = role === 'tool' ? callers.get(toolCallId) : undefined
+/** Groups messages: each result is with its call, and messages of one answer are together. */
+function groupsOf(messages: readonly HandedMessage[]): (Answer | StrayResult | HandedMessage)[] {
+  const groups: (Answer | StrayResult | HandedMessage)[] = []
+  const calls = new Map<string, ToolCall>()
+  for (const [first, ...others] of placedMessages(messages.map(({ body }) => body))) {
+    const message = first === undefined ? undefined : messages[first.at]
+    if (message === undefined) continue
+    for (const call of message.body.toolCalls ?? []) calls.set(call.id, call)
+    if (first?.kind === 'stray') {
+      groups.push({ stray: message, call: calls.get(message.body.toolCallId ?? '') })
+      continue
+    }
     const last = groups.at(-1)
-    if (caller !== undefined) caller.results.push(message)
-    else if (last !== undefined && 'results' in last && isOfAnswer(last, message)) last.messages.push(message)
-    else groups.push(role === 'assistant' ? { messages: [message], results: [] } : message)
-    const answer = groups.at(-1)
-    if (role === 'assistant' && answer !== undefined && 'results' in answer)
-      for (const { id } of message.body.toolCalls ?? []) callers.set(id, answer)
+    const results = others.flatMap(({ kind, at }) => (kind === 'message' ? (messages[at] ?? []) : []))
+    if (message.body.role !== 'assistant') groups.push(message)
+    else if (last !== undefined && 'messages' in last && isOfAnswer(last, message))
+      last.messages.push({ message, results })
+    else groups.push({ messages: [{ message, results }] })
   }
   return groups
 }
 
-/** A message of the user, or a result without its call. */
+/** A message of the user. */
 function userPiece({ messageId, body, at }: HandedMessage): Piece {
   const losses: Losses = new Map()
-  if (body.role === 'tool') lose(losses, 'result without its call, as text')
   const parts = partsOf(body.content, losses)
   return { turns: parts.length === 0 ? [] : [{ role: 'user', at, parts }], messageIds: [messageId], losses }
 }
 
+/** A result that no call waits for, as a text of a tool in the role of the user. */
+function strayPiece({ stray: { messageId, body, at, isError }, call }: StrayResult): Piece {
+  const losses: Losses = new Map()
+  lose(losses, call === undefined ? 'result without its call, as text' : 'further result of a call, as text')
+  const what =
+    call === undefined
+      ? `the output of a tool, whose call ${body.toolCallId ?? ''} is not in this session`
+      : `a further result of the call of the tool ${toolOfCall(call).name}`
+  const head: SessionPart = { kind: 'text', text: `[Handed over: ${what}${isError ? '; it failed' : ''}:]` }
+  const parts = partsOf(body.content, losses)
+  return {
+    turns: [{ role: 'user', at, parts: [head, ...parts] }],
+    messageIds: [messageId],
+    losses,
+  }
+}
+
+/** The calls of an answer with their results. A repeated record of a call counts once. */
+function callsOf({ messages }: Answer): { readonly call: ToolCall; readonly result: HandedMessage | undefined }[] {
+  const all = messages.flatMap(({ message, results }) =>
+    (message.body.toolCalls ?? []).map((call) => ({
+      call,
+      result: results.find(({ body }) => body.toolCallId === call.id),
+    })),
+  )
+  return all.filter(
+    ({ call, result }, at) =>
+      result !== undefined || !all.some((other, otherAt) => otherAt > at && isDeepStrictEqual(other.call, call)),
+  )
+}
+
 /** Converts one answer. */
 function answerPiece(answer: Answer, direction: Direction, ids: CallIds): Piece {
-  const { messages, results } = answer
+  const messages = answer.messages.map(({ message }) => message)
+  const results = answer.messages.flatMap((each) => each.results)
   const losses: Losses = new Map()
   const [first] = messages
   const parts = messages.flatMap(({ body }) => partsOf(body.content, losses))
@@ -176,9 +221,8 @@ function answerPiece(answer: Answer, direction: Direction, ids: CallIds): Piece 
   if (images > 0) lose(losses, 'image in an answer of the model', images)
   const calls: SessionCall[] = []
   const texts: SessionPart[] = []
-  for (const call of callsOf(answer)) {
+  for (const { call, result: found } of callsOf(answer)) {
     const source = callParts(call)
-    const found = results.find(({ body }) => body.toolCallId === call.id)
     const result: SessionResult | undefined =
       found === undefined
         ? undefined
@@ -205,5 +249,7 @@ function answerPiece(answer: Answer, direction: Direction, ids: CallIds): Piece 
  */
 export function piecesOf(messages: readonly HandedMessage[], direction: Direction): Piece[] {
   const ids = new CallIds()
-  return groupsOf(messages).map((group) => ('results' in group ? answerPiece(group, direction, ids) : userPiece(group)))
+  return groupsOf(messages).map((group) =>
+    'messages' in group ? answerPiece(group, direction, ids) : 'stray' in group ? strayPiece(group) : userPiece(group),
+  )
 }

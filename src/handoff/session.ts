@@ -4,6 +4,7 @@
  */
 
 import { exactText } from '../lib/json.js'
+import type { Environment } from '../lib/user-folders.js'
 
 /** A part of a message that every program can hold. */
 export type SessionPart =
@@ -65,11 +66,19 @@ export interface WrittenSession {
   readonly resume: (file: string) => readonly string[]
 }
 
+/** The user of a program: environment variables, and the home directory. */
+export interface ProgramUser {
+  readonly environment: Environment
+  readonly home: string
+}
+
 /** The directory of a program, read before its session is written. */
 export interface ProgramDirectory {
   /** Absolute path. */
   readonly path: string
-  /** The text of a file in it; undefined if it is missing. */
+  /** The user whose settings apply; undefined if the directory is not that of a user. */
+  readonly user?: ProgramUser | undefined
+  /** The text of a file in it, or of one with an absolute path; undefined if it is missing. */
   read(path: string): Promise<string | undefined>
   /** Names of the entries of a directory in it; empty if it is missing. */
   list(path: string): Promise<readonly string[]>
@@ -80,7 +89,7 @@ export interface SessionWriter {
   /** The name, as importers use it. */
   readonly program: string
   /** The directory in which the program stores its data, from its environment variables. */
-  home(environment: Readonly<Record<string, string | undefined>>, home: string): string
+  home(environment: Environment, home: string): string
   /** Returns instructions for the user if the directory lacks something that only the program can create. */
   write(session: Session, directory: ProgramDirectory): Promise<WrittenSession | string>
 }

@@ -91,8 +91,10 @@ const KINDS = {
 
   // Handoffs
   BudgetTooSmall: 'input',
+  NoProgram: 'state',
   NoProgramDirectory: 'input',
   NoSessionWriter: ['input', 404],
+  NotWithdrawn: ['input', 404],
   NothingToHandOver: 'state',
 
   // Opening and writing a ledger

@@ -38,8 +38,12 @@ export const agentFolders = {
   codex: (environment: Environment, home: string): string => set(environment['CODEX_HOME']) ?? join(home, '.codex'),
   gemini: (environment: Environment, home: string): string =>
     join(set(environment['GEMINI_CLI_HOME']) ?? home, '.gemini'),
-  /** Its sessions; its settings are elsewhere. */
+  /** Its sessions. */
   opencode: (environment: Environment, home: string): string => join(dataFolder(environment, home), 'opencode'),
+  opencodeSettings: (environment: Environment, home: string): string =>
+    join(set(environment['XDG_CONFIG_HOME']) ?? join(home, '.config'), 'opencode'),
+  opencodeState: (environment: Environment, home: string): string =>
+    join(set(environment['XDG_STATE_HOME']) ?? join(home, '.local', 'state'), 'opencode'),
   pi: (environment: Environment, home: string): string =>
     set(environment['PI_CODING_AGENT_DIR']) ?? join(home, '.pi', 'agent'),
 } as const

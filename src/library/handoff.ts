@@ -1,27 +1,35 @@
 /** Hands a conversation over to another program: plans, writes the file, and imports it as a branch. */
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, resolve, sep } from 'node:path'
 import { isBare, openingWords } from '../domain/text/title.js'
 import { HANDOFF_TOKENS, planHandoff, type HandoffPlan } from '../handoff/plan.js'
-import type { ProgramDirectory, Session, SessionWriter, WrittenSession } from '../handoff/session.js'
+import type { ProgramDirectory, ProgramUser, Session, SessionWriter, WrittenSession } from '../handoff/session.js'
 import { sessionWriters } from '../handoff/writers/index.js'
 import { titleOfProgram } from '../importers/index.js'
 import { LedgerError } from '../lib/ledger-error.js'
+import { homeFolder } from '../lib/user-folders.js'
 import type { Clock } from '../ports/clock.js'
 import { codeOf, sentenceOf } from '../ports/store-error.js'
-import { missingContext, type MissingContext } from '../recall/missing-context.js'
+import { missingContext, type MissingContext, type Withdrawal } from '../recall/missing-context.js'
 import { redactorFor } from '../recording/redaction.js'
 import type { Gate } from './gate.js'
 import type { Transcripts } from './ledger.js'
-import type { Handoff, HandoffOptions } from './ledger-transcripts.js'
+import type { Handoff, HandoffOptions, WithdrawnPart } from './ledger-transcripts.js'
 import type { Lookup } from './lookup.js'
 import { bad, optionsGiven, textGiven, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
 
-const OPTIONS: Names<HandoffOptions> = { to: true, budget: true, home: true, cwd: true, actor: true }
+const OPTIONS: Names<HandoffOptions> = {
+  to: true,
+  repair: true,
+  withdrawn: true,
+  budget: true,
+  home: true,
+  cwd: true,
+  actor: true,
+}
 
 export interface HandoffParts extends Pick<LedgerParts, 'log' | 'policy'> {
   readonly clock: Clock
@@ -34,9 +42,11 @@ export interface HandoffParts extends Pick<LedgerParts, 'log' | 'policy'> {
 const readText = async (path: string): Promise<string | undefined> =>
   await readFile(path, 'utf8').catch(() => undefined)
 
-const directoryAt = (path: string): ProgramDirectory => ({
+/** @param user whose settings apply */
+const directoryAt = (path: string, user: ProgramUser | undefined): ProgramDirectory => ({
   path,
-  read: async (file) => await readText(join(path, file)),
+  user,
+  read: async (file) => await readText(resolve(path, file)),
   list: async (directory) => await readdir(join(path, directory)).catch(() => []),
 })
 
@@ -51,6 +61,51 @@ function writerFor(program: unknown): SessionWriter {
   if (writer !== undefined) return writer
   const programs = sessionWriters.map((each) => each.program)
   throw problem({ kind: 'NoSessionWriter', program: String(program), programs })
+}
+
+/** The end of a directory of data in the home directory of a user. */
+const USER_DATA = join(sep, '.local', 'share')
+
+/** The program's directory. A named one has the settings of a user if it is in a home directory. */
+function directoryFor(writer: SessionWriter, home: string | undefined): ProgramDirectory {
+  if (home === undefined)
+    return directoryAt(writer.home(process.env, homeFolder()), { environment: process.env, home: homeFolder() })
+  const path = resolve(textGiven('home', home))
+  const data = dirname(path)
+  const user = data.endsWith(USER_DATA) ? { environment: {}, home: data.slice(0, -USER_DATA.length) } : undefined
+  return directoryAt(path, user)
+}
+
+/** The program for which the session is written. */
+function targetOf({ to, repair }: HandoffOptions, { origin, state }: MissingContext): SessionWriter {
+  if (repair !== true) return writerFor(to)
+  if (origin === undefined) throw problem({ kind: 'NoProgram', conversationId: state.conversationId })
+  if (to !== undefined && to !== origin.program)
+    throw bad('to', `must be ${origin.program}, the program of the conversation, or absent with \`repair\``)
+  return writerFor(origin.program)
+}
+
+const withdrawnPart = ({ messages }: Withdrawal): WithdrawnPart => ({
+  messageId: messages[0]?.messageId ?? '',
+  messages: messages.length,
+  text: messages
+    .filter(({ role, byProgram }) => role === 'user' && byProgram !== true)
+    .map(({ text }) => openingWords(text))
+    .find((words) => words !== undefined),
+})
+
+/** The conversation before this message was withdrawn. */
+async function beforeWithdrawal(
+  log: LedgerParts['log'],
+  now: MissingContext,
+  messageId: string,
+): Promise<MissingContext> {
+  const found = now.withdrawals.findLast(({ messages }) => messages.some((message) => message.messageId === messageId))
+  if (found === undefined) {
+    const roots = now.withdrawals.map((each) => withdrawnPart(each).messageId)
+    throw problem({ kind: 'NotWithdrawn', messageId, roots })
+  }
+  return await missingContext(log, now.state.conversationId, found.revision - 1)
 }
 
 /** Writes a new file with its directories, readable by its owner only. */
@@ -112,13 +167,19 @@ export function createHandoff(parts: HandoffParts): Pick<Transcripts, 'handoff'>
   const { log, clock, gate, lookup, policy, importTranscript } = parts
   return {
     async handoff(conversationId, options) {
-      const { to, budget = HANDOFF_TOKENS, home, cwd, actor } = optionsGiven('transcripts.handoff', options, OPTIONS)
+      const given = optionsGiven('transcripts.handoff', options, OPTIONS)
+      const { repair = false, withdrawn, home, cwd, actor } = given
+      const { budget = repair ? Number.MAX_SAFE_INTEGER : HANDOFF_TOKENS } = given
       gate.writes('transcripts.handoff')
-      const writer = writerFor(to)
+      if (typeof repair !== 'boolean') throw bad('repair', 'must be true or false')
+      if (!repair) writerFor(given.to)
+      if (withdrawn !== undefined) textGiven('withdrawn', withdrawn)
       if (!Number.isSafeInteger(budget) || budget < 1) throw bad('budget', 'must be a whole number of at least 1')
       if (cwd !== undefined) textGiven('cwd', cwd)
       await lookup.isThere(conversationId)
-      const missing = await missingContext(log, conversationId)
+      const now = await missingContext(log, conversationId)
+      const missing = withdrawn === undefined ? now : await beforeWithdrawal(log, now, withdrawn)
+      const writer = targetOf(given, now)
       const redactor = valueOf(await redactorFor(log, { ...policy, redaction: 'on' }), problem)
       const redact = <T>(value: T): T => redactor?.json(value).value ?? value
       const plan = valueOf(
@@ -130,14 +191,14 @@ export function createHandoff(parts: HandoffParts): Pick<Transcripts, 'handoff'>
         }),
         problem,
       )
-      const path = home === undefined ? writer.home(process.env, homedir()) : resolve(textGiven('home', home))
+      const directory = directoryFor(writer, home)
       const at = clock.now().toISOString()
-      const written = await sessionOf(writer, directoryAt(path), missing, plan, {
+      const written = await sessionOf(writer, directory, missing, plan, {
         title: redact(titleOf(missing)),
         cwd,
         at,
       })
-      const file = join(path, written.path)
+      const file = join(directory.path, written.path)
       await writeNew(file, written.content)
       const imported = await importTranscript(file, {
         from: writer.program,
@@ -154,6 +215,7 @@ export function createHandoff(parts: HandoffParts): Pick<Transcripts, 'handoff'>
         conversationId: imported.conversations[0]?.conversationId ?? '',
         ...report,
         note: { tokens, entries, omitted },
+        withdrawn: redact(missing.withdrawals.map(withdrawnPart)),
       } satisfies Handoff
     },
   }

@@ -101,8 +101,19 @@ export interface ReceivedTranscript {
 
 /** How a conversation is handed over to another program. */
 export interface HandoffOptions {
-  /** The program: `claude-code`, `codex`, `opencode`, `pi` or `gemini`. */
-  readonly to: string
+  /** The program: `claude-code`, `codex`, `opencode`, `pi` or `gemini`. May be absent with `repair`. */
+  readonly to?: string
+  /**
+   * If true, the session is written for the program that recorded the conversation, which cannot resume it: each call
+   * with its result, each compaction with its summary, and without a limit of tokens unless `budget` is set. Default:
+   * false.
+   */
+  readonly repair?: boolean
+  /**
+   * Id of a withdrawn message. The conversation is handed over as it was before that message was withdrawn. `withdrawn`
+   * of the result names the first message of each withdrawn part.
+   */
+  readonly withdrawn?: string
   /** The most tokens that the new session may have, estimated. Default: 100,000. */
   readonly budget?: number
   /** Directory of the program. Default: the one that the program uses on this machine. */
@@ -111,6 +122,16 @@ export interface HandoffOptions {
   readonly cwd?: string
   /** Actor of the events. Default: the actor of the ledger. */
   readonly actor?: string
+}
+
+/** A part of a conversation that was withdrawn, for example by a rewind. */
+export interface WithdrawnPart {
+  /** Its first message. */
+  readonly messageId: string
+  /** Number of its messages. */
+  readonly messages: number
+  /** The first words of the user in it; undefined if it has none. */
+  readonly text: string | undefined
 }
 
 /** A session that was handed over. */
@@ -133,6 +154,8 @@ export interface Handoff {
   readonly note: Pick<RecallNote, 'tokens' | 'entries' | 'omitted'>
   /** What the session does not have as it was: tools as text, reasoning, texts of the program. */
   readonly notHandedOver: readonly NotHandedOver[]
+  /** Withdrawn parts of the conversation, which the session does not have. The option `withdrawn` takes one. */
+  readonly withdrawn: readonly WithdrawnPart[]
   /** Estimated tokens of the session. */
   readonly tokens: number
 }

@@ -93,6 +93,7 @@ export type { ConversationSummary, UnlistedConversation } from '../../projection
 export type {
   Handoff,
   HandoffOptions,
+  WithdrawnPart,
   ImportedConversation,
   ImportedTranscript,
   ImportTranscriptOptions,

@@ -290,7 +290,12 @@ function shortenedBlocks(raw: readonly unknown[], chat: ChatMessage): unknown[] 
   })
 }
 
-function callBlock({ id, type: _type, function: named, ...more }: Fields): Fields {
+function callBlock({ id, type, function: named, custom, ...more }: Fields): Fields {
+  if (named === undefined) {
+    // A call with free text, or of a kind that only its provider knows.
+    const { name = type, input = '' } = fieldsOf(custom)
+    return { type: 'tool_use', id, name, input: { input }, ...more }
+  }
   const { name, arguments: args } = fieldsOf(named)
   return { type: 'tool_use', id, name, input: inputFor(args), ...more }
 }

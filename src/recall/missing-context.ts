@@ -9,6 +9,13 @@ import { findEstimator } from '../recording/estimators.js'
 import type { Log } from '../recording/load-conversation.js'
 import { decodeEvent, isOfType } from '../recording/read-event.js'
 
+/** Messages that left the conversation together. */
+export interface Withdrawal {
+  /** The revision of the withdrawal. */
+  readonly revision: number
+  readonly messages: readonly ReportMessage[]
+}
+
 /** The messages of a conversation, those in the context and those that it lacks. */
 export interface MissingContext extends ReportInput {
   /** The revision up to which the conversation was read. */
@@ -21,6 +28,8 @@ export interface MissingContext extends ReportInput {
   /** Where the conversation comes from, if another program recorded it. */
   readonly origin: EventData<'ConversationObserved'> | undefined
   readonly title: string | undefined
+  /** What was withdrawn and did not come back, in order. */
+  readonly withdrawals: readonly Withdrawal[]
 }
 
 /** The messages that are verbatim in the context now: those of the last compaction, and all later ones. */
@@ -41,6 +50,7 @@ export async function missingContext(log: Log, conversationId: string, until = I
   const fold = new Fold(initialState(conversationId, findEstimator))
   const messages = new Map<string, ReportMessage>()
   let [revision, compactions, last] = [-1, 0, -1]
+  const withdrawals: Withdrawal[] = []
   let origin: EventData<'ConversationObserved'> | undefined
   let title: string | undefined
   for await (const stored of log.store.readStream(conversationStream(conversationId))) {
@@ -53,9 +63,11 @@ export async function missingContext(log: Log, conversationId: string, until = I
       messages.set(message.messageId, message)
     } else if (isOfType(event, 'ConversationObserved')) origin = event.data
     else if (isOfType(event, 'ConversationTitled')) title = event.data.title
-    else if (isOfType(event, 'MessagesWithdrawn'))
-      for (const { messageId } of event.data.messages) messages.delete(messageId)
-    else if (isOfType(event, 'MessagesPruned')) {
+    else if (isOfType(event, 'MessagesWithdrawn')) {
+      const ids = event.data.messages.map(({ messageId }) => messageId)
+      withdrawals.push({ revision, messages: ids.flatMap((id) => messages.get(id) ?? []) })
+      for (const id of ids) messages.delete(id)
+    } else if (isOfType(event, 'MessagesPruned')) {
       compactions += 1
       last = event.revision
     }
@@ -80,5 +92,6 @@ export async function missingContext(log: Log, conversationId: string, until = I
     state,
     origin,
     title: title ?? origin?.title,
+    withdrawals: withdrawals.filter(({ messages: all }) => all.some(({ messageId }) => !messages.has(messageId))),
   }
 }

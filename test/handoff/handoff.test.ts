@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { either as E } from 'fp-ts'
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { contentText, parseMessage } from '../../src/domain/values/message.js'
 import { piecesOf, type HandedMessage } from '../../src/handoff/handed-messages.js'
 import { translated } from '../../src/handoff/tools.js'
@@ -14,8 +14,10 @@ import { importers } from '../../src/importers/index.js'
 import { openLedger, type Handoff, type HandoffOptions, type Ledger, type MessageInput } from '../../src/index.js'
 import { isOfType } from '../../src/recording/read-event.js'
 import { histories } from '../support/arbitraries.js'
+import { COMPACTED_SESSIONS } from '../support/compacted-sessions.js'
 import { handoverOf, messagesOf, readBack, type ReadMessage } from '../support/read-back.js'
 import { sessionFormats } from '../support/session-formats.js'
+import { strictChat } from '../support/strict-chat.js'
 
 const EXAMPLE = 'examples/claude-code-session.jsonl'
 const ID = 'claude-code/3f0c2a54-7d1e-4b0a-9a86-5d0f2c7e9b11'
@@ -137,6 +139,50 @@ describe('a conversation', () => {
     )
   })
 
+  it('has results that no call waits for as outputs of tools, never as words of the user', async () => {
+    const id = await recorded([
+      { role: 'user', content: 'Which files are there?' },
+      result('gone', 'Delete all berths.'),
+      call('c1', 'bash', { command: 'ls' }),
+      result('c1', 'notes.txt'),
+      result('c1', 'notes.txt and a lock'),
+      { role: 'user', content: 'Thanks.' },
+    ])
+    const handoff = await handOver(id, 'claude-code')
+    expect(await problemsOf(id, handoff)).toEqual([])
+    expect(handoff.notHandedOver).toEqual([
+      { what: 'result without its call, as text', number: 1 },
+      { what: 'further result of a call, as text', number: 1 },
+    ])
+    const texts = (await messagesOf(ledger, handoff.conversationId))
+      .map(({ content }) => contentText(content))
+      .join('\n')
+    expect(texts).toContain(
+      '[Handed over: the output of a tool, whose call gone is not in this session:]\nDelete all berths.',
+    )
+    expect(texts).toContain('[Handed over: a further result of the call of the tool bash:]\nnotes.txt and a lock')
+  })
+
+  it('names its withdrawn parts, and is handed over as it was with one of them', async () => {
+    const id = await recorded([
+      { role: 'user', content: 'Paint the northern quay.', id: 'w1' },
+      { role: 'assistant', content: 'It is red.', id: 'w2' },
+      { role: 'user', content: 'Now the eastern quay in blue.', id: 'w3' },
+      { role: 'assistant', content: 'It is blue.', id: 'w4' },
+    ])
+    await ledger.amend(id, { withdraw: ['w3', 'w4'] })
+    const without = await handOver(id, 'pi')
+    expect(without.withdrawn).toEqual([{ messageId: 'w3', messages: 2, text: 'Now the eastern quay in blue.' }])
+    expect(without.messageIds).toEqual(['w1', 'w2'])
+    const before = await handOver(id, 'pi', { withdrawn: 'w4' })
+    expect(before.messageIds).toEqual(['w1', 'w2', 'w3', 'w4'])
+    expect(before.withdrawn).toEqual([])
+    await expect(handOver(id, 'pi', { withdrawn: 'w1' })).rejects.toMatchObject({
+      kind: 'NotWithdrawn',
+      message: 'message "w1" is not withdrawn; the withdrawn parts begin with w3',
+    })
+  })
+
   it('keeps secrets replaced that were recorded before redaction was on', async () => {
     const secret = `ghp_${'a1B2'.repeat(9)}`
     const content = `The token is ${secret}.`
@@ -145,6 +191,87 @@ describe('a conversation', () => {
     const text = await readFile((await handOver('old', 'codex')).file, 'utf8')
     expect(text).toContain('The token is ')
     expect(text).not.toContain(secret)
+  })
+})
+
+describe('a repaired session', () => {
+  it('is one of the same program, whole and valid', async () => {
+    const { after, sessionId, file } = COMPACTED_SESSIONS['pi']?.('of-pi', '2026-03-10T08:00:00.000Z') ?? {}
+    const entry = (entryId: string, parentId: string, message: object): string =>
+      `${JSON.stringify({ type: 'message', id: entryId, parentId, timestamp: '2026-03-10T08:01:00.000Z', message })}\n`
+    const damaged = [
+      after,
+      entry('q', 'k', {
+        role: 'toolResult',
+        toolCallId: 'lost',
+        toolName: 'bash',
+        content: [{ type: 'text', text: 'B2' }],
+      }),
+      entry('r', 'q', { role: 'assistant', content: [{ type: 'toolCall', id: 'c9', name: 'bash', arguments: {} }] }),
+      entry('s', 'r', { role: 'user', content: [{ type: 'text', text: 'Go on.' }] }),
+    ].join('')
+    const path = join(home, file ?? '')
+    await writeFile(path, damaged)
+    await ledger.transcripts.import(path)
+    const handoff = await ledger.transcripts.handoff(`pi/${sessionId ?? ''}`, {
+      repair: true,
+      home: join(home, 'pi'),
+      cwd: CWD,
+    })
+    expect(handoff).toMatchObject({ program: 'pi', summary: 'text', messageIds: { length: 3 } })
+    expect(sessionFormats['pi']?.(await readFile(handoff.file, 'utf8'))).toEqual([])
+    expect(await handoverOf(ledger, handoff.conversationId)).toContain('The user asked about a crane.')
+    const { messages } = await ledger.context(handoff.conversationId)
+    expect(strictChat({ messages })).toEqual([])
+  })
+
+  it('belongs to a program, and to no other one', async () => {
+    const own = await recorded([{ role: 'user', content: 'Hello.' }])
+    await expect(ledger.transcripts.handoff(own, { repair: true })).rejects.toMatchObject({ kind: 'NoProgram' })
+    await expect(handOver(ID, 'pi', { repair: true })).rejects.toMatchObject({
+      kind: 'BadInput',
+      message: expect.stringContaining('claude-code'),
+    })
+  })
+})
+
+describe('a session of opencode', () => {
+  const inHome = async (files: Readonly<Record<string, object | string>>): Promise<Handoff> => {
+    const user = await mkdtemp(join(home, 'user-'))
+    const data = join(user, '.local', 'share', 'opencode')
+    await mkdir(data, { recursive: true })
+    for (const [name, content] of Object.entries(files)) {
+      await mkdir(dirname(join(user, name)), { recursive: true })
+      await writeFile(join(user, name), typeof content === 'string' ? content : JSON.stringify(content))
+    }
+    return await ledger.transcripts.handoff(ID, { to: 'opencode', home: data, cwd: CWD })
+  }
+  const modelsIn = async ({ file }: Handoff): Promise<ReadonlySet<string>> => {
+    const text = await readFile(file, 'utf8')
+    return new Set(
+      [
+        ...text.matchAll(
+          /"providerID":"([^"]+)"[^{}]*?"modelID":"([^"]+)"|"modelID":"([^"]+)","providerID":"([^"]+)"/gu,
+        ),
+      ].map(([, provider, model, model2, provider2]) => `${provider ?? provider2 ?? ''}/${model ?? model2 ?? ''}`),
+    )
+  }
+
+  it('has the model of the settings, else the last one that was used, else its own with a login', async () => {
+    const chosen = await inHome({ '.config/opencode/opencode.jsonc': '{\n // mine\n "model": "mock/m1",\n}' })
+    expect(chosen.resume.at(-1)).toMatch(/^opencode --session ses_\w+$/u)
+    expect(await modelsIn(chosen)).toEqual(new Set(['mock/m1']))
+    const recent = { recent: [{ providerID: 'local', modelID: 'qwen' }] }
+    expect(await modelsIn(await inHome({ '.local/state/opencode/model.json': recent }))).toEqual(
+      new Set(['local/qwen']),
+    )
+    const login = await inHome({ '.local/share/opencode/auth.json': { anthropic: { type: 'api', key: 'k' } } })
+    expect([...(await modelsIn(login))].join(' ')).toMatch(/^anthropic\/claude/u)
+  })
+
+  it('is resumed with a model that the user names, if none is known', async () => {
+    const handoff = await inHome({})
+    expect(handoff.resume.at(-1)).toMatch(/^opencode --session ses_\w+ -m PROVIDER\/MODEL$/u)
   })
 })
 

@@ -63,6 +63,9 @@ export const squeezed = (text: string): string => text.replaceAll(/\s+/gu, '')
 /** The text that replaces a part which other programs cannot hold. */
 const PLACEHOLDER = /\[[\w-]+: not handed over\]/gu
 
+/** The heading of a result that no call waits for. */
+const HEADING = /\[Handed over: (?:the output of a tool|a further result of)[^\]]*:\]/gu
+
 const HANDED = '[Handed over: the agent called the tool '
 
 /** The fields of a value that are texts. */
@@ -77,7 +80,7 @@ function contentOf(messages: readonly ReadMessage[]): Conversation {
   const texts: { role: string; text: string }[] = []
   const calls: { name: string; input: string; id: string; result?: string }[] = []
   for (const { role, content, toolCalls = [], toolCallId } of messages) {
-    const text = squeezed(textOf(content).replaceAll(PLACEHOLDER, ''))
+    const text = squeezed(textOf(content).replaceAll(PLACEHOLDER, '').replaceAll(HEADING, ''))
     if (role === 'tool') {
       const call = calls.find(({ id, result }) => id === toolCallId && result === undefined)
       if (call === undefined) texts.push({ role: 'user', text })

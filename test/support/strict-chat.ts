@@ -28,16 +28,21 @@ export function strictChat(body: Fields): string[] {
     if (calls.length > 0 && role !== 'assistant') wrong.push(`${where} has calls, and is ${String(role)}`)
     if ('tool_calls' in message && calls.length === 0) wrong.push(`${where}.tool_calls is empty`)
     for (const call of calls) {
-      const { id, type, function: named } = fields(call)
+      const { id, type, function: named, custom } = fields(call)
       const { name, arguments: args } = fields(named)
       if (typeof id !== 'string' || id === '' || open.has(id))
         wrong.push(`${where} has a call without an id of its own`)
-      if (type !== 'function' || typeof name !== 'string' || typeof args !== 'string')
-        wrong.push(`${where} has no call of a function`)
-      try {
-        JSON.parse(String(args))
-      } catch {
-        wrong.push(`${where} has arguments that are no JSON`)
+      if (type === 'custom') {
+        const { name: tool, input } = fields(custom)
+        if (typeof tool !== 'string' || typeof input !== 'string') wrong.push(`${where} has no call with free text`)
+      } else {
+        if (type !== 'function' || typeof name !== 'string' || typeof args !== 'string')
+          wrong.push(`${where} has no call of a function`)
+        try {
+          JSON.parse(String(args))
+        } catch {
+          wrong.push(`${where} has arguments that are no JSON`)
+        }
       }
       open.add(id)
     }

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { isRecord } from '../../lib/is-record.js'
+import { agentFolders } from '../../lib/user-folders.js'
 import { MCP_NAME, type AgentProgram, type LoadedPlugin } from './agent-program.js'
 import { pluginSource } from './plugin-source.js'
 
@@ -74,7 +75,7 @@ async function loadPlugin(exports: unknown, sessionId: string): Promise<LoadedPl
 export const opencode: AgentProgram = {
   name: 'opencode',
   loadPlugin,
-  folder: ({ XDG_CONFIG_HOME: folder = '' }, home) => join(folder === '' ? join(home, '.config') : folder, 'opencode'),
+  folder: agentFolders.opencodeSettings,
   additions(folder, commands) {
     const withComments = join(folder, 'opencode.jsonc')
     return [

@@ -8,7 +8,8 @@ import { callName } from '../conversation/call-groups.js'
 import { joinParts, type ViewPart } from '../conversation/clip-archive.js'
 import { withView } from '../conversation/with-view.js'
 import type { ContextState, Conversation } from '../conversation/conversation.js'
-import { observedParts, type Observed } from '../conversation/observed.js'
+import type { Observed } from '../conversation/observed.js'
+import { observedContextOf } from '../conversation/observed-context.js'
 import { fitAsBefore } from './fit-1.js'
 import { fit, layoutTokens, openingOf, type Layout } from './fit.js'
 import { hashOf } from '../values/hash.js'
@@ -267,7 +268,6 @@ export function contextOf(state: ContextState): E.Either<NoContext, Context> {
   const { whole, layout, open, tokens } = arranged.right
   const { shownMessages, view } = arrangedMessages(arranged.right, configuration)
   const messages = shownMessages.map(({ body }) => toChatMessage(body))
-  const adapted = shownMessages.flatMap(({ body, source }, at) => (source === undefined || body === source ? [] : [at]))
   const shortened = layout === whole ? [] : shortenedIn(whole, layout)
   const overBudget =
     configuration === undefined ? undefined : overBudgetOf(state, tokens, softLimit(configuration.policy))
@@ -280,13 +280,11 @@ export function contextOf(state: ContextState): E.Either<NoContext, Context> {
     messageIds: shownMessages.map(({ source }) => source?.messageId),
     viewAt: view?.at,
     ...(view === undefined ? {} : { viewOffset: view.offset }),
-    ...(adapted.length === 0 ? {} : { adapted }),
+    ...adaptedIn(shownMessages),
     ...(configuration === undefined ? {} : { shape: shapeOf(configuration) }),
     ...(overBudget === undefined ? {} : { overBudget }),
     ...(shortened.length === 0 ? {} : { shortened }),
-    ...(open.length === 0
-      ? {}
-      : { openCalls: open.map(({ call, messageId }) => ({ callId: call.id, name: callName(call), messageId })) }),
+    ...openCallsOf(open),
   })
 }
 
@@ -339,27 +337,41 @@ const systemMessage = (
 export const SUMMARY_UNKNOWN =
   'the summary of the last compaction is unknown: it is encrypted, or not in the transcript. The model also received it'
 
-/** The context that another program made, as recorded: not arranged, shortened or rejected. */
+/** The context that another program made: not arranged, shortened or rejected. */
 function observedContext(state: ContextState, { program, programVersion, compaction }: Observed): Context {
-  const parts = observedParts(state)
+  const { parts, open } = observedContextOf(state)
   const messages = parts.map(({ body }) => toChatMessage(body))
   const summaries = parts.flatMap(({ isSummary }, at) => (isSummary === true ? [at] : []))
   return {
     conversationId: state.conversationId,
     revision: state.revision,
     hash: hashOf(messages),
-    tokens: state.tokens,
+    tokens: parts.reduce((sum, { tokens }) => sum + tokens, 0),
     messages,
     messageIds: parts.map(({ source }) => source?.messageId),
     viewAt: undefined,
+    ...adaptedIn(parts),
     observed: {
       program,
       ...(programVersion === undefined ? {} : { programVersion }),
       ...(summaries.length === 0 ? {} : { summaries }),
       ...(compaction?.summary.kind === 'opaque' ? { summaryUnknown: true } : {}),
     },
+    ...openCallsOf(open),
   }
 }
+
+/** The indexes of messages whose shown body differs from the recorded one, as a field of a context. */
+function adaptedIn(shown: readonly Pick<Rendered, 'body' | 'source'>[]): Pick<Context, 'adapted'> {
+  const adapted = shown.flatMap(({ body, source }, at) => (source === undefined || body === source ? [] : [at]))
+  return adapted.length === 0 ? {} : { adapted }
+}
+
+/** The calls without a result, as a field of a context. */
+const openCallsOf = (open: Arrangement['open']): Pick<Context, 'openCalls'> =>
+  open.length === 0
+    ? {}
+    : { openCalls: open.map(({ call, messageId }) => ({ callId: call.id, name: callName(call), messageId })) }
 
 /** The text of the view in a context; undefined if it shows none. */
 export function viewText({ messages, viewAt, viewOffset = 0 }: Context): string | undefined {

@@ -10,9 +10,10 @@ import { omittedBatches, spanText } from './view-lines.js'
  * Incremented when the same events give another context. Recorded in the configuration, so that earlier contexts can be
  * rendered again. Version 2: pinned messages and the newest one always stay (`fit.ts`; before, `fit-1.ts`). Version 3:
  * the messages that arrived with the newest one are shortened before messages that the model has received. Version 4:
- * the policy names the shape of a context, and both views state their omissions.
+ * the policy names the shape of a context, and both views state their omissions. Version 5: contexts of other programs
+ * have a result for each call (`observed-context.ts`).
  */
-export const RENDERER_VERSION = 4
+export const RENDERER_VERSION = 5
 
 export interface ViewEvents {
   readonly batches: readonly Batch[]

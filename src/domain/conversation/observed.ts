@@ -1,9 +1,10 @@
 /**
- * A context that another program makes: the context after its last compaction, and the messages since then. The ledger
- * applies no limits and no placeholders, and keeps the program's order.
+ * A context that another program makes: the context after its last compaction, and the messages since then, in the
+ * program's order and without limits. `observed-context.ts` adapts it so that an API accepts it.
  */
 import type { CarryForward, Configuration, EventData, ObservedEntry } from '../events/index.js'
-import type { MessageBody } from '../values/message.js'
+import { canonicalJson } from '../values/hash.js'
+import type { MessageBody, ToolCall } from '../values/message.js'
 import { messageTokens, type FindEstimator } from '../values/tokens.js'
 import type { LiveMessage } from './live-message.js'
 
@@ -79,9 +80,21 @@ function partsOf(state: ObservedState, observed: Observed): ObservedPart[] {
 const contentParts = (content: MessageBody['content']): Exclude<MessageBody['content'], string | null> =>
   content === null || content === '' ? [] : typeof content === 'string' ? [{ type: 'text', text: content }] : content
 
-/** Joins two messages of one answer: their texts in order, and all their calls. */
-function joined(first: MessageBody, second: MessageBody): MessageBody {
-  const calls = [...(first.toolCalls ?? []), ...(second.toolCalls ?? [])]
+/** The calls of two messages of one answer; undefined if they use an id for two calls. A repeated call counts once. */
+function joinedCalls(first: MessageBody, second: MessageBody): readonly ToolCall[] | undefined {
+  const calls = new Map((first.toolCalls ?? []).map((call) => [call.id, call]))
+  for (const call of second.toolCalls ?? []) {
+    const known = calls.get(call.id)
+    if (known !== undefined && canonicalJson(known) !== canonicalJson(call)) return undefined
+    calls.set(call.id, known ?? call)
+  }
+  return [...calls.values()]
+}
+
+/** Joins two messages of one answer: their texts in order, and all their calls. Undefined if an API would refuse it. */
+function joined(first: MessageBody, second: MessageBody): MessageBody | undefined {
+  const calls = joinedCalls(first, second)
+  if (calls === undefined) return undefined
   const parts = [...contentParts(first.content), ...contentParts(second.content)]
   const [only] = parts
   const isText = parts.length === 1 && only?.type === 'text' && Object.keys(only).length === 2
@@ -105,13 +118,10 @@ export function observedParts(state: ObservedState): ObservedPart[] {
   for (const part of separateParts(state)) {
     const last = joinedParts.at(-1)
     const answer = answerOf(part)
-    if (last !== undefined && answer !== undefined && answerOf(last) === answer)
-      joinedParts[joinedParts.length - 1] = {
-        body: joined(last.body, part.body),
-        source: last.source,
-        tokens: last.tokens + part.tokens,
-      }
-    else joinedParts.push(part)
+    const isSame = last !== undefined && answer !== undefined && answerOf(last) === answer
+    const body = isSame ? joined(last.body, part.body) : undefined
+    if (body === undefined || last === undefined) joinedParts.push(part)
+    else joinedParts[joinedParts.length - 1] = { body, source: last.source, tokens: last.tokens + part.tokens }
   }
   return joinedParts
 }

@@ -2,7 +2,7 @@
  * The units of a context: a message, or a call with all its results. Also the shortest form of a unit with a pinned
  * message, which counts towards the quarter of the window that pinned messages may use.
  */
-import { callGroups } from './call-groups.js'
+import { callGroups, placedMessages } from './call-groups.js'
 import type { LiveMessage } from './live-message.js'
 import type { MessageBody, ToolCall } from '../values/message.js'
 import { compactedCallResult, placeholderFor, type Rendering } from './placeholders.js'
@@ -73,20 +73,16 @@ export function unitsOf(
   rendering: Rendering,
 ): { units: readonly Unit[]; open: { call: ToolCall; messageId: string }[] } {
   const estimator = rendering.findEstimator(rendering.configuration.estimator)
-  const { groups, strays } = callGroups(messages)
-  const byCall = new Map(groups.map((group) => [group.call, group]))
-  const placed = new Set(groups.flatMap((group) => group.results))
-  const render = (message: LiveMessage): Rendered => messageShown(message, rendering)
-  const units = messages.flatMap((message, at): Unit[] => {
-    if (placed.has(at)) return []
-    if (strays.has(at)) return [[lateResult(message, rendering, estimator)]]
-    const group = byCall.get(at)
-    if (group === undefined) return [[render(message)]]
-    const results = group.results.flatMap((result) => messages[result] ?? []).map(render)
-    return [[render(message), ...results, ...group.open.map((call) => placeholder(call, estimator))]]
-  })
-  const open = groups.flatMap((group) =>
-    group.open.map((call) => ({ call, messageId: messages[group.call]?.messageId ?? '' })),
+  const open: { call: ToolCall; messageId: string }[] = []
+  const units = placedMessages(messages).map((unit) =>
+    unit.flatMap((placed): Rendered[] => {
+      const message = messages[placed.at]
+      if (message === undefined) return []
+      if (placed.kind === 'stray') return [lateResult(message, rendering, estimator)]
+      if (placed.kind === 'message') return [messageShown(message, rendering)]
+      open.push({ call: placed.call, messageId: message.messageId })
+      return [placeholder(placed.call, estimator)]
+    }),
   )
   return { units: separated(units, rulesOf(rendering.configuration), estimator), open }
 }

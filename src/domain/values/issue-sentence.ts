@@ -27,6 +27,22 @@ const PARSER_DEFAULT = /^(?:Invalid|Too|Unrecognized) /u
 
 const isOfText = (origin: string): boolean => origin === 'string' || origin === 'array'
 
+/**
+ * A description of what is wrong in the form that the value comes closest to: one that accepts its type. It names the
+ * field in the value.
+ */
+function unionSentence(forms: readonly (readonly Issue[])[]): string {
+  const isOfType = (issues: readonly Issue[]): boolean =>
+    issues.every(({ path, code }) => path.length > 0 || code === 'unrecognized_keys')
+  const [issue] =
+    forms.filter((issues) => issues.length > 0 && isOfType(issues)).toSorted((a, b) => a.length - b.length)[0] ?? []
+  if (issue === undefined) return 'is not an allowed value'
+  const path = issue.path.join('.')
+  if (issue.code === 'unrecognized_keys')
+    return `may not have ${issue.keys.map((key) => `"${path === '' ? key : `${path}.${key}`}"`).join(', ')}`
+  return `is not an allowed value: ${path} ${issueSentence(issue)}`
+}
+
 /** A description of the issue, which continues the name of the field. */
 export function issueSentence(issue: Issue | undefined): string {
   if (issue === undefined) return 'is wrong'
@@ -55,10 +71,11 @@ export function issueSentence(issue: Issue | undefined): string {
       return FORMATS[issue.format] ?? 'has the wrong format'
     case 'unrecognized_keys':
       return `may not have ${issue.keys.map((key) => `"${key}"`).join(', ')}`
+    case 'invalid_union':
+      return unionSentence(issue.errors)
     case 'custom':
     case 'invalid_element':
     case 'invalid_key':
-    case 'invalid_union':
     case 'not_multiple_of':
       return 'is not an allowed value'
   }

@@ -15,6 +15,7 @@ import {
   type SessionTurn,
   type SessionWriter,
 } from '../session.js'
+import { opencodeModel, type OpencodeModel } from './opencode-model.js'
 import { modelNames } from './provider-of.js'
 
 /** The version whose records these are. */
@@ -65,7 +66,10 @@ class Messages {
   /** The last message of the user, which the answers name as their parent. */
   #parentID = ''
 
-  constructor(private readonly session: Session) {
+  constructor(
+    private readonly session: Session,
+    private readonly model: OpencodeModel,
+  ) {
     const time = Date.parse(session.at)
     const parts = session.turns.reduce(
       (sum, turn) => sum + (turn.role === 'assistant' ? turn.calls.length : turn.parts.length),
@@ -88,13 +92,11 @@ class Messages {
   }
 
   user(at: string, parts: readonly Fields[]): void {
-    const { model, provider } = modelNames(modelOf(this.session.turns))
     const time = { created: Date.parse(at) }
-    this.#add({ role: 'user', time, agent: 'build', model: { providerID: provider, modelID: model } }, parts)
+    this.#add({ role: 'user', time, agent: 'build', model: this.model }, parts)
   }
 
   answer(at: string, completed: string, mode: string, finish: string, rest: Fields, parts: readonly Fields[]): void {
-    const { model, provider } = modelNames(modelOf(this.session.turns))
     const { cwd } = this.session
     // An answer needs a message of the user.
     if (this.#parentID === '') this.user(at, [{ type: 'text', text: 'Continue.', synthetic: true }])
@@ -106,8 +108,7 @@ class Messages {
         path: { cwd, root: cwd },
         cost: 0,
         tokens: TOKENS,
-        modelID: model,
-        providerID: provider,
+        ...this.model,
         time: { created: Date.parse(at), completed: Date.parse(completed) },
         finish,
         ...rest,
@@ -158,9 +159,12 @@ function toolPart(call: SessionCall, at: string): Fields {
 export const opencodeWriter: SessionWriter = {
   program: 'opencode',
   home: agentFolders.opencode,
-  write(session) {
+  async write(session, directory) {
     const { cwd, title, at, handover, turns } = session
-    const messages = new Messages(session)
+    const last = modelOf(turns)
+    const known = await opencodeModel(directory, cwd, last)
+    const { model, provider } = modelNames(last)
+    const messages = new Messages(session, known ?? { providerID: provider, modelID: model })
     const start = turns[0]?.at ?? at
     if (handover !== undefined) {
       messages.user(start, [{ type: 'compaction', auto: false }])
@@ -190,14 +194,15 @@ export const opencodeWriter: SessionWriter = {
       version: VERSION,
       time: { created: Date.parse(start), updated: Date.parse(at) },
     }
-    return Promise.resolve({
+    return {
       path: `handoff/${sessionID}.json`,
       content: `${exactText({ info, messages: messages.all }) ?? ''}\n`,
       sourceId: sessionID,
       resume: (file) => [
         `cd ${shellWord(cwd)} && opencode import ${shellWord(file)}`,
-        `opencode --session ${sessionID}`,
+        // opencode does not resume a session whose model it does not have.
+        `opencode --session ${sessionID}${known === undefined ? ' -m PROVIDER/MODEL' : ''}`,
       ],
-    })
+    }
   },
 }
