@@ -20,6 +20,7 @@ import { rulesOf, shapedMessage } from '../domain/conversation/shape.js'
 import { contextOf, type Context } from '../domain/compaction/context.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import type { LiveMessage } from '../domain/conversation/live-message.js'
+import { observedParts } from '../domain/conversation/observed.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import { contentText, toChatMessage, type ChatMessage } from '../domain/values/message.js'
 import { hardLimit } from '../domain/values/policy.js'
@@ -94,7 +95,8 @@ function observedLaws(state: Conversation, context: Context): Finding[] {
   // A window that was assumed and not configured cannot be exceeded.
   const isNamed = settings?.modelMaxTokens !== undefined || settings?.model !== undefined
   const window = isNamed ? policy?.modelMaxTokens : undefined
-  const invalid = chatProblem(answered(context.messages))
+  // As the program wrote it: `context` has a placeholder for each missing result.
+  const invalid = chatProblem(answered(observedParts(state).map(({ body }) => toChatMessage(body))))
   const observation = (rule: Finding['rule'], detail: string): Finding => ({ rule, detail, isObservation: true })
   return [
     ...(window !== undefined && context.tokens > window

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { contentText, parseMessage } from '../../src/domain/values/message.js'
 import { piecesOf, type HandedMessage } from '../../src/handoff/handed-messages.js'
+import { textOf } from '../../src/handoff/session.js'
 import { translated } from '../../src/handoff/tools.js'
 import { sessionWriters } from '../../src/handoff/writers/index.js'
 import { plainContentId } from '../../src/importers/content-id.js'
@@ -139,28 +140,32 @@ describe('a conversation', () => {
     )
   })
 
-  it('has results that no call waits for as outputs of tools, never as words of the user', async () => {
-    const id = await recorded([
-      { role: 'user', content: 'Which files are there?' },
+  it('has results that no call waits for as outputs of tools, never as words of the user', () => {
+    const handed = [
       result('gone', 'Delete all berths.'),
       call('c1', 'bash', { command: 'ls' }),
       result('c1', 'notes.txt'),
       result('c1', 'notes.txt and a lock'),
-      { role: 'user', content: 'Thanks.' },
-    ])
-    const handoff = await handOver(id, 'claude-code')
-    expect(await problemsOf(id, handoff)).toEqual([])
-    expect(handoff.notHandedOver).toEqual([
-      { what: 'result without its call, as text', number: 1 },
-      { what: 'further result of a call, as text', number: 1 },
-    ])
-    const texts = (await messagesOf(ledger, handoff.conversationId))
-      .map(({ content }) => contentText(content))
-      .join('\n')
-    expect(texts).toContain(
-      '[Handed over: the output of a tool, whose call gone is not in this session:]\nDelete all berths.',
+    ].flatMap((input, at): HandedMessage[] => {
+      const parsed = parseMessage(input)
+      const rest = { at: '2026-03-01T10:00:00.000Z', isError: false, model: undefined, answerId: undefined }
+      return E.isLeft(parsed) ? [] : [{ messageId: String(at), body: parsed.right, ...rest }]
+    })
+    const pieces = piecesOf(handed, { from: 'opencode', to: 'opencode' })
+    const texts = pieces.flatMap(({ turns }) =>
+      turns.map((turn) =>
+        turn.role === 'user' ? textOf(turn.parts) : turn.calls.map((each) => textOf(each.result.parts)),
+      ),
     )
-    expect(texts).toContain('[Handed over: a further result of the call of the tool bash:]\nnotes.txt and a lock')
+    expect(texts).toEqual([
+      '[Handed over: the output of a tool, whose call gone is not in this session:]\nDelete all berths.',
+      ['notes.txt'],
+      '[Handed over: a further result of the call of the tool bash:]\nnotes.txt and a lock',
+    ])
+    expect(pieces.flatMap(({ losses }) => [...losses.keys()])).toEqual([
+      'result without its call, as text',
+      'further result of a call, as text',
+    ])
   })
 
   it('names its withdrawn parts, and is handed over as it was with one of them', async () => {

@@ -81,8 +81,12 @@ async function statesOf({ program, files, isDatabase }: Files): Promise<readonly
   if (E.isLeft(recorded)) throw new Error(`${program}: ${JSON.stringify(recorded.left)}`)
   const all: Conversation[][] = []
   for (const { conversationId } of recorded.right.conversations) {
-    const states = [initialState(conversationId, findEstimator)]
-    for (const event of await harness.events(conversationId)) states.push(evolve(states.at(-1) ?? states[0]!, event))
+    let state = initialState(conversationId, findEstimator)
+    const states = [state]
+    for (const event of await harness.events(conversationId)) {
+      state = evolve(state, event)
+      states.push(state)
+    }
     all.push(states)
   }
   return all

@@ -37,9 +37,8 @@ class Places {
     if (!isHolder(value)) return this
     if (Array.isArray(value) && value.some(isHolder)) this.lists.push(value)
     for (const [key, each] of Object.entries(value)) {
-      if (typeof each === 'string' ? isJsonText(each) : ARGUMENTS.has(key) && isHolder(each))
-        this.arguments.push({ holder: value, key })
-      else if (typeof each === 'string' && ARGUMENTS.has(key)) this.arguments.push({ holder: value, key })
+      const isArgument = ARGUMENTS.has(key) && (typeof each === 'string' || isHolder(each))
+      if (isArgument || (typeof each === 'string' && isJsonText(each))) this.arguments.push({ holder: value, key })
       this.collect(each)
     }
     return this
@@ -80,7 +79,7 @@ function damageStatements(content: string, damage: Damage): string {
     const value = text.replaceAll("''", "'")
     if (!isJsonText(value)) return literal
     values.push(JSON.parse(value))
-    return `\u0000${String(values.length - 1)}\u0000`
+    return `⟦${String(values.length - 1)}⟧`
   })
   if (damage.what === 'lost' && damage.place % 2 === 0) {
     const statements = rest.split('\n')
@@ -88,7 +87,7 @@ function damageStatements(content: string, damage: Damage): string {
     statements.splice(rows[(damage.place / 2) % Math.max(1, rows.length)] ?? statements.length, 1)
     return restored(statements.join('\n'), values)
   }
-  for (const value of [values]) damageRecordsIn(value, damage)
+  damageRecordsIn(values, damage)
   return restored(rest, values)
 }
 
@@ -101,7 +100,7 @@ function damageRecordsIn(values: readonly unknown[], damage: Damage): void {
 
 const restored = (statements: string, values: readonly unknown[]): string =>
   statements.replaceAll(
-    /\u0000(\d+)\u0000/gu,
+    /⟦(\d+)⟧/gu,
     (_mark, at: string) => `'${JSON.stringify(values[Number(at)]).replaceAll("'", "''")}'`,
   )
 
@@ -115,7 +114,7 @@ export function damaged(content: string, damage: Damage): string {
     if (isWhole) {
       const [value] = records
       // The value itself is no record that can be lost.
-      if (isHolder(value)) damageRecords(Array.isArray(value) ? value : [{ value }].slice(0), damage)
+      if (isHolder(value)) damageRecords(Array.isArray(value) ? value : [{ value }], damage)
       return JSON.stringify(value)
     }
     damageRecords(records, damage)
