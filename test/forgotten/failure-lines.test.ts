@@ -136,6 +136,7 @@ const called = (id: string, command: string): ReportMessage => ({
   revision: 1,
   role: 'assistant',
   text: '',
+  ownText: '',
   tokens: 1,
   toolCalls: [{ id, name: 'Bash', arguments: JSON.stringify({ command }) }],
 })
@@ -144,6 +145,7 @@ const returned = (id: string, text: string, isError = false): ReportMessage => (
   revision: 2,
   role: 'tool',
   text,
+  ownText: '',
   tokens: 1,
   toolCallId: id,
   isError,
