@@ -6,6 +6,7 @@
  * - instructions: messages of role `system`, and the field for instructions, which programs write again for each request
  * - additions of the program to a request that its transcript does not contain (`AgentProgram.additions`)
  * - how a text is divided into parts or into adjacent messages of one role, and white space at its ends
+ * - a result that the list contains twice
  * - ids of calls: a result belongs to a call by its position
  */
 import type { Addition } from './agent.js'
@@ -55,7 +56,12 @@ export function normalContext(list: readonly ContextMessage[], additions: readon
         })
     text = text.trim()
     if (role === 'tool') {
-      messages.push({ role, text, calls: [], resultOf: callIds.lastIndexOf(resultOf ?? '') })
+      const call = callIds.lastIndexOf(resultOf ?? '')
+      if (messages.some((each) => each.role === 'tool' && each.resultOf === call && each.text === text)) {
+        count('result sent again')
+        continue
+      }
+      messages.push({ role, text, calls: [], resultOf: call })
       continue
     }
     if (text === '' && calls.length === 0) continue

@@ -35,9 +35,13 @@ export class Imported {
     const results: ImportedTranscript[] = []
     for (const { path, program } of files) {
       if (program === undefined) continue
-      const result = await this.ledger.transcripts.import(path, { from: program })
-      for (const { conversationId } of result.conversations) this.conversationIds.add(conversationId)
-      results.push(result)
+      try {
+        const result = await this.ledger.transcripts.import(path, { from: program })
+        for (const { conversationId } of result.conversations) this.conversationIds.add(conversationId)
+        results.push(result)
+      } catch (error) {
+        this.trial.check('import', false, String(error))
+      }
     }
     return results
   }

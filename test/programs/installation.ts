@@ -15,9 +15,8 @@ export const UNAVAILABLE: readonly { readonly title: string; readonly reason: st
   { title: 'Crush', reason: 'its package downloads a binary from another host' },
 ]
 
-const NODE_24 = { package: 'node', version: '24', binary: 'node/bin/node' }
-
-const cacheFolder = (): string =>
+/** The directory of installed programs and of results. */
+export const cacheFolder = (): string =>
   process.env['CONTEXT_LEDGER_PROGRAMS_CACHE'] ??
   join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'context-ledger-programs')
 
@@ -64,8 +63,12 @@ export async function installProgram({
   if (!existsSync(binary)) return { reason: `${installation.package} has no ${installation.binary}` }
   if (!/\.[cm]?js$/u.test(binary)) return { command: [binary], node: undefined, modules }
   if (installation.needsNode24 !== true) return { command: [process.execPath, binary], node: process.version, modules }
-  const nodeModules = await install(NODE_24.package, NODE_24.version)
-  if (typeof nodeModules !== 'string') return nodeModules
-  const node = join(nodeModules, NODE_24.binary)
-  return { command: [node, binary], node: '24', modules }
+  const node = await installNode24()
+  return typeof node === 'string' ? { command: [node, binary], node: '24', modules } : node
+}
+
+/** Installs Node 24. Returns its path. */
+export async function installNode24(): Promise<string | { readonly reason: string }> {
+  const modules = await install('node', '24')
+  return typeof modules === 'string' ? join(modules, 'node', 'bin', 'node') : modules
 }

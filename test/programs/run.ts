@@ -1,6 +1,7 @@
 /**
  * `npm run test:programs [NAME…]`: runs scenarios with the real programs against a scripted model on this machine. NAME
- * is a program or a scenario; without names, all run, and the results are written to docs/reference/programs.md.
+ * is a program or a scenario; without names, all run. docs/reference/programs.md is written from the newest results of
+ * each program, which stay in the cache; not in CI.
  *
  * To add a scenario: write a file in `scenarios/` that exports a `Scenario`, and add it to `SCENARIOS`. Its `run` gets a
  * `Trial` of its own: a program with HOME, project and model. `trial.turn(PROMPT, SESSION)` runs a turn, the prompt's
@@ -9,16 +10,43 @@
  *
  * To add a program: write a file in `agents/` that exports an `AgentProgram`, and add it to `AGENTS`.
  */
+import { spawnSync } from 'node:child_process'
 import { claudeCode } from './agents/claude-code.js'
+import { cline } from './agents/cline.js'
+import { codex } from './agents/codex.js'
+import { continueCli } from './agents/continue.js'
+import { copilotCli } from './agents/copilot-cli.js'
+import { gemini } from './agents/gemini.js'
+import { opencode } from './agents/opencode.js'
+import { pi } from './agents/pi.js'
+import { qwen } from './agents/qwen.js'
 import type { AgentProgram } from './agent.js'
-import { installProgram, type Installed } from './installation.js'
+import { installNode24, installProgram, UNAVAILABLE, type Installed } from './installation.js'
 import type { Scenario } from './scenario.js'
 import { importScenario } from './scenarios/import.js'
-import { writeTable, type ProgramReport, type ScenarioReport } from './table.js'
-import { Trial } from './trial.js'
+import { storedReport, storeReport, writeTable, type ScenarioReport } from './table.js'
+import { Trial, type CheckResult } from './trial.js'
 
-const AGENTS: readonly AgentProgram[] = [claudeCode]
+const AGENTS: readonly AgentProgram[] = [
+  claudeCode,
+  codex,
+  opencode,
+  gemini,
+  pi,
+  qwen,
+  copilotCli,
+  continueCli,
+  cline,
+]
 const SCENARIOS: readonly Scenario[] = [importScenario]
+
+// Some transcripts are SQLite databases, which the oldest supported Node cannot read.
+if (Number(process.versions.node.split('.')[0]) < 24) {
+  const newest = await installNode24()
+  if (typeof newest !== 'string') throw new Error(newest.reason)
+  const { status } = spawnSync(newest, [...process.execArgv, ...process.argv.slice(1)], { stdio: 'inherit' })
+  process.exit(status ?? 1)
+}
 
 const names = process.argv.slice(2)
 const known = [...AGENTS, ...SCENARIOS].map(({ name }) => name)
@@ -55,20 +83,23 @@ async function runScenario(scenario: Scenario, agent: AgentProgram, installed: I
   return { scenario: scenario.name, checks, contexts }
 }
 
-const reports: ProgramReport[] = []
+const date = new Date().toISOString().slice(0, 10)
+const checks: CheckResult[] = []
 for (const agent of chosen(AGENTS)) {
   const installed = await installProgram(agent)
   if ('reason' in installed) {
     console.log(`skipped: ${agent.name}: ${installed.reason}`)
-    reports.push({ agent, reason: installed.reason, scenarios: [] })
+    await storeReport({ agent, date, reason: installed.reason, scenarios: [] })
     continue
   }
   const scenarios: ScenarioReport[] = []
   for (const scenario of chosen(SCENARIOS)) scenarios.push(await runScenario(scenario, agent, installed))
-  reports.push({ agent, node: installed.node, scenarios })
+  checks.push(...scenarios.flatMap((scenario) => scenario.checks))
+  await storeReport({ agent, date, node: installed.node, scenarios })
 }
-const checks = reports.flatMap(({ scenarios }) => scenarios.flatMap((scenario) => scenario.checks))
-const failed = checks.filter(({ outcome }) => outcome === 'fails').length
-if (names.length === 0) await writeTable(reports, SCENARIOS)
-console.log(`${String(checks.filter(({ outcome }) => outcome === 'works').length)} passed, ${String(failed)} failed`)
-process.exit(failed === 0 ? 0 : 1)
+const stored = await Promise.all(AGENTS.map(async (agent) => await storedReport(agent)))
+if (process.env['CI'] === undefined) await writeTable(stored.filter((report) => report !== undefined), SCENARIOS)
+for (const { title, reason } of UNAVAILABLE) console.log(`skipped: ${title}: ${reason}`)
+const count = (outcome: CheckResult['outcome']): string => String(checks.filter((each) => each.outcome === outcome).length)
+console.log(`${count('works')} passed, ${count('fails')} failed`)
+process.exit(count('fails') === '0' ? 0 : 1)

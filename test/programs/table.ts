@@ -1,7 +1,8 @@
 /** Writes `docs/reference/programs.md` from the results of a run. */
-import { writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { AgentProgram } from './agent.js'
-import { UNAVAILABLE } from './installation.js'
+import { cacheFolder, UNAVAILABLE } from './installation.js'
 import type { Scenario } from './scenario.js'
 import type { Trial } from './trial.js'
 
@@ -12,7 +13,9 @@ export interface ScenarioReport extends Pick<Trial, 'checks' | 'contexts'> {
 
 /** The results of one program. */
 export interface ProgramReport {
-  readonly agent: AgentProgram
+  readonly agent: Pick<AgentProgram, 'name' | 'title' | 'installation'>
+  /** The day of the run. */
+  readonly date: string
   readonly node?: string | undefined
   /** Why it was skipped. */
   readonly reason?: string
@@ -20,6 +23,28 @@ export interface ProgramReport {
 }
 
 const PAGE = new URL('../../docs/reference/programs.md', import.meta.url)
+
+const fileOf = ({ name }: Pick<AgentProgram, 'name'>): string => join(cacheFolder(), 'results', `${name}.json`)
+
+/** Stores the results of a run. Results of scenarios that did not run stay. */
+export async function storeReport(report: ProgramReport): Promise<void> {
+  const earlier = await storedReport(report.agent)
+  const scenarios = [
+    ...(earlier?.scenarios ?? []).filter((each) => !report.scenarios.some(({ scenario }) => scenario === each.scenario)),
+    ...report.scenarios,
+  ]
+  const { name, title, installation } = report.agent
+  await mkdir(join(cacheFolder(), 'results'), { recursive: true })
+  await writeFile(fileOf(report.agent), JSON.stringify({ ...report, agent: { name, title, installation }, scenarios }))
+}
+
+/** The newest results of a program; undefined if it never ran in this version. */
+export async function storedReport(agent: ProgramReport['agent']): Promise<ProgramReport | undefined> {
+  const text = await readFile(fileOf(agent), 'utf8').catch(() => undefined)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a file that `storeReport` wrote
+  const report = text === undefined ? undefined : (JSON.parse(text) as ProgramReport)
+  return report?.agent.installation.version === agent.installation.version ? report : undefined
+}
 
 const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
 
@@ -53,17 +78,16 @@ function detailsOf({ agent, scenarios }: ProgramReport): string[] {
         ({ name, outcome, detail = '' }) =>
           `- ${scenario}, ${name}: ${outcome === 'fails' ? 'fails' : 'not possible'}: ${inLine(detail).slice(0, 300)}`,
       ),
-    ...(contexts.leftOut.size === 0
+    ...(Object.keys(contexts.leftOut).length === 0
       ? []
       : [
-          `- ${scenario}, added by the program and not compared: ${[...contexts.leftOut].map(([kind, count]) => `${kind} (${String(count)})`).join(', ')}`,
+          `- ${scenario}, added by the program and not compared: ${Object.entries(contexts.leftOut).map(([kind, count]) => `${kind} (${String(count)})`).join(', ')}`,
         ]),
   ])
   return lines.length === 0 ? [] : ['', `### ${agent.title}`, '', ...lines]
 }
 
 export async function writeTable(reports: readonly ProgramReport[], scenarios: readonly Scenario[]): Promise<void> {
-  const date = new Date().toISOString().slice(0, 10)
   const all = reports.flatMap(({ scenarios: each }) => each)
   const sum = (of: 'equal' | 'compared'): string => String(all.reduce((total, { contexts }) => total + contexts[of], 0))
   const heading = ['program', 'version', 'date', 'Node', ...scenarios.map(({ name }) => name), 'contexts equal']
@@ -80,7 +104,7 @@ export async function writeTable(reports: readonly ProgramReport[], scenarios: r
       row([
         report.agent.title,
         report.agent.installation.version,
-        date,
+        report.date,
         report.reason === undefined ? (report.node ?? 'none') : '',
         ...(report.reason === undefined
           ? scenarios.map(({ name }) => cellOf(report.scenarios.find(({ scenario }) => scenario === name)))
@@ -89,7 +113,7 @@ export async function writeTable(reports: readonly ProgramReport[], scenarios: r
       ]),
     ),
     ...UNAVAILABLE.map(({ title, reason }) =>
-      row([title, '', date, '', ...scenarios.map(() => `cannot be had: ${reason}`), '']),
+      row([title, '', '', '', ...scenarios.map(() => `cannot be had: ${reason}`), '']),
     ),
     '',
     `Contexts equal to the program’s next real request: ${sum('equal')} of ${sum('compared')}.`,

@@ -34,7 +34,7 @@ const PROJECT_FILES = { 'notes.txt': 'The quay is 40 m long.\n', 'plan.txt': 'Pl
 export class Trial {
   readonly checks: CheckResult[] = []
   /** How many contexts were compared with requests of the program, and how many were equal. */
-  readonly contexts = { compared: 0, equal: 0, leftOut: new Map<string, number>() }
+  readonly contexts = { compared: 0, equal: 0, leftOut: {} as Record<string, number> }
 
   private constructor(
     readonly agent: AgentProgram,
@@ -83,6 +83,15 @@ export class Trial {
     return isImpossible(compact) ? undefined : await this.command(compact(session), session)
   }
 
+  /** A turn that the user interrupts as soon as the model has begun the answer of the step `hang`. */
+  async interruptedTurn(prompt: string, session: string): Promise<Turn> {
+    const interrupt = new AbortController()
+    void this.model.hung().then(() => {
+      interrupt.abort()
+    })
+    return await this.turn(prompt, session, interrupt.signal)
+  }
+
   private async command(command: AgentCommand, session?: string, interrupt?: AbortSignal): Promise<Turn> {
     const from = this.model.requests.length
     const result = await this.run(command, interrupt)
@@ -102,6 +111,8 @@ export class Trial {
   }
 
   check(name: string, holds: boolean, detail?: string): void {
+    // A cause that persists is reported once.
+    if (this.checks.some((each) => each.name === name && each.detail === detail)) return
     this.checks.push(holds ? { name, outcome: 'works' } : { name, outcome: 'fails', detail })
   }
 

@@ -57,5 +57,8 @@ export const claudeCode: AgentProgram = {
   },
   compact: (session) => ({ words: ['-p', '/compact', '--output-format', 'json', '--resume', session] }),
   tokensToCompact: 985_000,
-  additions: [{ kind: 'reminder', pattern: /<system-reminder>[\s\S]*?<\/system-reminder>\n?/gu }],
+  additions: [
+    { kind: 'reminder', pattern: /<system-reminder>[\s\S]*?<\/system-reminder>\n?/gu },
+    { kind: 'notification of a sub-agent', pattern: /<task-notification>[\s\S]*?<\/task-notification>\n?/gu },
+  ],
 }

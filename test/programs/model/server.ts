@@ -3,7 +3,7 @@
  * that the real APIs refuse, and keeps every request.
  */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import type { ScriptedAnswer } from '../../support/upstream-answers.js'
 import { writeAnswer } from '../../support/upstream-stub.js'
 import { MODEL_APIS, type ModelApi } from './apis.js'
@@ -45,6 +45,8 @@ export interface ScriptedModel {
   readonly requests: readonly ReceivedRequest[]
   /** Other requests, as `METHOD PATH`. */
   readonly otherRequests: readonly string[]
+  /** Resolves when the next answer begins that never ends. */
+  hung(): Promise<void>
   /** Milliseconds before each answer. */
   delayMs: number
   close(): Promise<void>
@@ -66,6 +68,7 @@ class Server {
   readonly requests: ReceivedRequest[] = []
   readonly otherRequests: string[] = []
   delayMs = 0
+  readonly events = new EventEmitter()
   private readonly script: Script
 
   constructor(private readonly client: ModelClient) {
@@ -98,9 +101,10 @@ class Server {
       return
     }
     const written = api.answer(answer, request.isStreamed)
-    if (answer.hangs === true && typeof written === 'object' && 'chunks' in written)
+    if (answer.hangs === true && typeof written === 'object' && 'chunks' in written) {
       await writeAnswer(response, { chunks: written.chunks.slice(0, 5), ending: 'hang' })
-    else await writeAnswer(response, written)
+      this.events.emit('hung')
+    } else await writeAnswer(response, written)
   }
 
   private answerTo(request: ModelRequest, purpose: RequestPurpose): ScriptedStep {
@@ -133,6 +137,9 @@ export async function startScriptedModel(client: ModelClient): Promise<ScriptedM
     url: `http://127.0.0.1:${String(typeof address === 'object' ? address?.port : '')}`,
     requests: state.requests,
     otherRequests: state.otherRequests,
+    hung: async () => {
+      await once(state.events, 'hung')
+    },
     get delayMs() {
       return state.delayMs
     },

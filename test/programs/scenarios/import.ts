@@ -60,6 +60,8 @@ class ImportScenario {
       trial.check(`context after ${name}`, false, 'the model received no request')
       return
     }
+    // A program that compacts after its last answer shows the context in its next request.
+    if (requests.slice(requests.indexOf(last)).some(({ purpose }) => purpose === 'compaction')) return
     const log = await imported.conversationWith(`[[${name}:`)
     if (log === undefined) {
       trial.check(`context after ${name}`, false, 'no conversation has the prompt')
@@ -73,8 +75,45 @@ class ImportScenario {
       if (difference === undefined) trial.contexts.equal += 1
     }
     for (const [kind, count] of received.leftOut)
-      trial.contexts.leftOut.set(kind, (trial.contexts.leftOut.get(kind) ?? 0) + count)
+      trial.contexts.leftOut[kind] = (trial.contexts.leftOut[kind] ?? 0) + count
     trial.check(`context after ${name}`, difference === undefined, difference)
+  }
+
+  /** A sub-agent's conversation names its parent. */
+  async subAgent(): Promise<void> {
+    const logs = await this.imported.logs()
+    const children = logs.filter(({ events }) =>
+      events.some((event) => isOfType(event, 'ConversationObserved') && event.data.parent?.how === 'sub-agent'),
+    )
+    this.trial.check('sub-agent', children.length === 1, `${String(children.length)} conversations of sub-agents`)
+  }
+
+  /** The user stops a turn, and continues the session. */
+  async interrupt(session: string | undefined): Promise<void> {
+    const mark = '[[stopped: read notes.txt | hang]]'
+    this.prompts.push(mark)
+    await this.trial.interruptedTurn(`Go on. ${mark}`, session ?? '')
+    await this.imported.update()
+    await this.turn('continued', 'ls', session)
+  }
+
+  /** Two sessions in one project at the same time. */
+  async twoAtOnce(): Promise<void> {
+    const names = ['left', 'right']
+    const marks = names.map((name) => `[[${name}: read notes.txt | ls]]`)
+    this.prompts.push(...marks)
+    await Promise.all(marks.map(async (mark) => await this.trial.turn(`Begin. ${mark}`)))
+    await this.imported.update()
+    const logs = await Promise.all(names.map(async (name) => await this.imported.conversationWith(`[[${name}:`)))
+    const ids = new Set(logs.flatMap((log) => (log === undefined ? [] : [log.conversationId])))
+    const answers = names.map((name, at) =>
+      messagesIn(logs[at]?.events ?? [], 'assistant').every((text) => !text.includes(names[1 - at] ?? name)),
+    )
+    this.trial.check(
+      'two sessions',
+      ids.size === 2 && answers.every(Boolean),
+      `${String(ids.size)} conversations, answers apart: ${answers.join(', ')}`,
+    )
   }
 
   /** Each prompt, answer, result and compaction is recorded once. */
@@ -93,13 +132,15 @@ class ImportScenario {
       .filter((text) => assistants.filter((each) => each.includes(text)).length !== 1)
     trial.check('each answer once', wrongAnswers.length === 0, wrongAnswers.join(', '))
     const compactions = all.filter((event) => isOfType(event, 'CompactionObserved'))
-    const expected = trial.model.requests.filter(
-      ({ purpose, answer }) => purpose === 'compaction' && answer !== undefined,
+    // A program may ask for the summary of one compaction in several requests.
+    const summaries = trial.model.requests.filter(
+      ({ purpose, answer }, at) =>
+        purpose === 'compaction' && answer !== undefined && trial.model.requests[at - 1]?.purpose !== 'compaction',
     )
     trial.check(
       'each compaction once',
-      compactions.length === expected.length,
-      `${String(compactions.length)} recorded, ${String(expected.length)} made`,
+      compactions.length === summaries.length,
+      `${String(compactions.length)} recorded, ${String(summaries.length)} made`,
     )
     const withSummary = compactions.filter(
       ({ data }) => data.summary.kind === 'text' && data.summary.text.includes(SUMMARY),
@@ -173,6 +214,12 @@ async function run(trial: Trial): Promise<void> {
       )
       await next('manual', 'read plan.txt')
     }
+    if (trial.agent.tools.delegate !== undefined) {
+      await next('delegate', 'task read notes.txt')
+      await scenario.subAgent()
+    }
+    await scenario.interrupt(session)
+    await scenario.twoAtOnce()
     await scenario.count()
     await scenario.commandLine()
   } finally {
