@@ -67,8 +67,9 @@ export async function installProgram({
   return typeof node === 'string' ? { command: [node, binary], node: '24', modules } : node
 }
 
-/** Installs Node 24. Returns its path. */
+/** The path of Node 24, which is installed if this process runs on an older one. */
 export async function installNode24(): Promise<string | { readonly reason: string }> {
+  if (Number(process.versions.node.split('.')[0]) >= 24) return process.execPath
   const modules = await install('node', '24')
   return typeof modules === 'string' ? join(modules, 'node', 'bin', 'node') : modules
 }

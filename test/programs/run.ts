@@ -1,7 +1,8 @@
 /**
  * `npm run test:programs [NAME…]`: runs scenarios with the real programs against a scripted model on this machine. NAME
  * is a program or a scenario; without names, all run. docs/reference/programs.md is written from the newest results of
- * each program, which stay in the cache; not in CI.
+ * each program, which stay in the cache. `--short` runs the programs at the same time with fewer turns, for CI, and
+ * writes nothing. `--install` only installs.
  *
  * To add a scenario: write a file in `scenarios/` that exports a `Scenario`, and add it to `SCENARIOS`. Its `run` gets a
  * `Trial` of its own: a program with HOME, project and model. `trial.turn(PROMPT, SESSION)` runs a turn, the prompt's
@@ -27,30 +28,26 @@ import { importScenario } from './scenarios/import.js'
 import { storedReport, storeReport, writeTable, type ScenarioReport } from './table.js'
 import { Trial, type CheckResult } from './trial.js'
 
-const AGENTS: readonly AgentProgram[] = [
-  claudeCode,
-  codex,
-  opencode,
-  gemini,
-  pi,
-  qwen,
-  copilotCli,
-  continueCli,
-  cline,
-]
+const AGENTS: readonly AgentProgram[] = [claudeCode, codex, opencode, gemini, pi, qwen, copilotCli, continueCli, cline]
 const SCENARIOS: readonly Scenario[] = [importScenario]
 
+const flags = process.argv.slice(2).filter((word) => word.startsWith('--'))
+const isShort = flags.includes('--short')
+
 // Some transcripts are SQLite databases, which the oldest supported Node cannot read.
-if (Number(process.versions.node.split('.')[0]) < 24) {
+if (!flags.includes('--install') && Number(process.versions.node.split('.')[0]) < 24) {
   const newest = await installNode24()
   if (typeof newest !== 'string') throw new Error(newest.reason)
   const { status } = spawnSync(newest, [...process.execArgv, ...process.argv.slice(1)], { stdio: 'inherit' })
   process.exit(status ?? 1)
 }
 
-const names = process.argv.slice(2)
+const names = process.argv.slice(2).filter((word) => !flags.includes(word))
 const known = [...AGENTS, ...SCENARIOS].map(({ name }) => name)
-const unknown = names.filter((name) => !known.includes(name))
+const unknown = [
+  ...names.filter((name) => !known.includes(name)),
+  ...flags.filter((flag) => !['--short', '--install'].includes(flag)),
+]
 if (unknown.length > 0) {
   console.error(`unknown: ${unknown.join(', ')}. Programs and scenarios: ${known.join(', ')}`)
   process.exit(2)
@@ -63,7 +60,7 @@ const chosen = <Named extends { readonly name: string }>(all: readonly Named[]):
 }
 
 async function runScenario(scenario: Scenario, agent: AgentProgram, installed: Installed): Promise<ScenarioReport> {
-  const trial = await Trial.start(agent, installed)
+  const trial = await Trial.start(agent, installed, isShort)
   const startedAt = Date.now()
   try {
     await scenario.run(trial)
@@ -85,21 +82,32 @@ async function runScenario(scenario: Scenario, agent: AgentProgram, installed: I
 
 const date = new Date().toISOString().slice(0, 10)
 const checks: CheckResult[] = []
-for (const agent of chosen(AGENTS)) {
+
+async function runProgram(agent: AgentProgram): Promise<void> {
   const installed = await installProgram(agent)
   if ('reason' in installed) {
     console.log(`skipped: ${agent.name}: ${installed.reason}`)
     await storeReport({ agent, date, reason: installed.reason, scenarios: [] })
-    continue
+    return
   }
+  if (flags.includes('--install')) return
   const scenarios: ScenarioReport[] = []
   for (const scenario of chosen(SCENARIOS)) scenarios.push(await runScenario(scenario, agent, installed))
   checks.push(...scenarios.flatMap((scenario) => scenario.checks))
-  await storeReport({ agent, date, node: installed.node, scenarios })
+  if (!isShort) await storeReport({ agent, date, node: installed.node, scenarios })
 }
+
+if (isShort) await Promise.all(chosen(AGENTS).map(runProgram))
+else for (const agent of chosen(AGENTS)) await runProgram(agent)
+if (flags.includes('--install')) process.exit(0)
 const stored = await Promise.all(AGENTS.map(async (agent) => await storedReport(agent)))
-if (process.env['CI'] === undefined) await writeTable(stored.filter((report) => report !== undefined), SCENARIOS)
+if (!isShort)
+  await writeTable(
+    stored.filter((report) => report !== undefined),
+    SCENARIOS,
+  )
 for (const { title, reason } of UNAVAILABLE) console.log(`skipped: ${title}: ${reason}`)
-const count = (outcome: CheckResult['outcome']): string => String(checks.filter((each) => each.outcome === outcome).length)
+const count = (outcome: CheckResult['outcome']): string =>
+  String(checks.filter((each) => each.outcome === outcome).length)
 console.log(`${count('works')} passed, ${count('fails')} failed`)
 process.exit(count('fails') === '0' ? 0 : 1)

@@ -30,7 +30,9 @@ const fileOf = ({ name }: Pick<AgentProgram, 'name'>): string => join(cacheFolde
 export async function storeReport(report: ProgramReport): Promise<void> {
   const earlier = await storedReport(report.agent)
   const scenarios = [
-    ...(earlier?.scenarios ?? []).filter((each) => !report.scenarios.some(({ scenario }) => scenario === each.scenario)),
+    ...(earlier?.scenarios ?? []).filter(
+      (each) => !report.scenarios.some(({ scenario }) => scenario === each.scenario),
+    ),
     ...report.scenarios,
   ]
   const { name, title, installation } = report.agent
@@ -81,7 +83,9 @@ function detailsOf({ agent, scenarios }: ProgramReport): string[] {
     ...(Object.keys(contexts.leftOut).length === 0
       ? []
       : [
-          `- ${scenario}, added by the program and not compared: ${Object.entries(contexts.leftOut).map(([kind, count]) => `${kind} (${String(count)})`).join(', ')}`,
+          `- ${scenario}, added by the program and not compared: ${Object.entries(contexts.leftOut)
+            .map(([kind, count]) => `${kind} (${String(count)})`)
+            .join(', ')}`,
         ]),
   ])
   return lines.length === 0 ? [] : ['', `### ${agent.title}`, '', ...lines]

@@ -42,10 +42,12 @@ export class Trial {
     readonly root: string,
     readonly site: AgentSite,
     readonly model: ScriptedModel,
+    /** For CI: only the checks that find most. */
+    readonly isShort: boolean,
   ) {}
 
   /** Creates HOME and project of a program, and its model. */
-  static async start(agent: AgentProgram, installed: Installed): Promise<Trial> {
+  static async start(agent: AgentProgram, installed: Installed, isShort = false): Promise<Trial> {
     const root = await mkdtemp(join(tmpdir(), `context-ledger-${agent.name}-`))
     const model = await startScriptedModel(agent)
     const site = { home: join(root, 'home'), project: join(root, 'project'), modelUrl: model.url }
@@ -53,7 +55,7 @@ export class Trial {
     await mkdir(site.project)
     for (const [name, text] of Object.entries(PROJECT_FILES)) await writeFile(join(site.project, name), text)
     await agent.configure(site)
-    return new Trial(agent, installed, root, site, model)
+    return new Trial(agent, installed, root, site, model, isShort)
   }
 
   /** Runs the program with these arguments. */

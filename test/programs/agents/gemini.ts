@@ -34,14 +34,7 @@ export const gemini: AgentProgram = {
   environment: ({ modelUrl }) => ({ GEMINI_API_KEY: 'none', GOOGLE_GEMINI_BASE_URL: modelUrl, NO_BROWSER: '1' }),
   transcripts: ['.gemini/tmp'],
   turn: (prompt, session) => ({
-    words: [
-      '-m',
-      'gemini-2.5-pro',
-      '--yolo',
-      ...(session === undefined ? [] : ['--resume', 'latest']),
-      '-p',
-      prompt,
-    ],
+    words: ['-m', 'gemini-2.5-pro', '--yolo', ...(session === undefined ? [] : ['--resume', 'latest']), '-p', prompt],
   }),
   sessionOf: async () => 'latest',
   compact: { impossible: 'without a terminal, `/compress` is a prompt' },

@@ -185,6 +185,25 @@ const failureOf = ({ result: { status, stdout, stderr, isTimedOut }, requests }:
     stderr.trim().slice(-300) || stdout.trim().slice(-300),
   ].join('; ')
 
+/** The user compacts, and continues. */
+async function manualCompaction(
+  trial: Trial,
+  session: string,
+  next: (name: string, steps: string) => Promise<void>,
+): Promise<void> {
+  if (isImpossible(trial.agent.compact)) {
+    trial.impossible('manual compaction', trial.agent.compact.impossible)
+    return
+  }
+  const manual = await trial.compact(session)
+  trial.check(
+    'manual compaction',
+    manual?.requests.some(({ purpose }) => purpose === 'compaction') === true,
+    'the model received no request for a summary',
+  )
+  await next('manual', 'read plan.txt')
+}
+
 async function run(trial: Trial): Promise<void> {
   const imported = await Imported.open(trial)
   try {
@@ -198,28 +217,20 @@ async function run(trial: Trial): Promise<void> {
     const next = async (name: string, steps: string): Promise<void> => {
       session = (await scenario.turn(name, steps, session)).session
     }
-    await next('resume', 'write out.txt | read notes.txt & ls')
+    if (!trial.isShort) await next('resume', 'write out.txt | read notes.txt & ls')
     await next('fill', `say ${tokens}`)
     await next('automatic', 'ls')
     await next('middle', `ls ${tokens} | read notes.txt`)
-    await next('later', 'read plan.txt')
-    if (isImpossible(trial.agent.compact)) trial.impossible('manual compaction', trial.agent.compact.impossible)
-    else {
-      const manual = await trial.compact(session)
-      session = manual?.session ?? session
-      trial.check(
-        'manual compaction',
-        manual?.requests.some(({ purpose }) => purpose === 'compaction') === true,
-        'the model received no request for a summary',
-      )
-      await next('manual', 'read plan.txt')
+    if (!trial.isShort) {
+      await next('later', 'read plan.txt')
+      await manualCompaction(trial, session, next)
+      if (trial.agent.tools.delegate !== undefined) {
+        await next('delegate', 'task read notes.txt')
+        await scenario.subAgent()
+      }
+      await scenario.interrupt(session)
+      await scenario.twoAtOnce()
     }
-    if (trial.agent.tools.delegate !== undefined) {
-      await next('delegate', 'task read notes.txt')
-      await scenario.subAgent()
-    }
-    await scenario.interrupt(session)
-    await scenario.twoAtOnce()
     await scenario.count()
     await scenario.commandLine()
   } finally {
