@@ -14,7 +14,7 @@ export interface ProcessOptions {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
   readonly input?: string | undefined
-  /** Milliseconds. Default: 2 minutes. */
+  /** Milliseconds. Default: 10 minutes, for a loaded machine. */
   readonly limitMs?: number
   /** Sends SIGINT when it is aborted. */
   readonly interrupt?: AbortSignal
@@ -33,7 +33,7 @@ function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
 /** Runs a program until it exits. Its process group ends with it. */
 export async function runProcess(
   [file = '', ...words]: readonly string[],
-  { cwd, env, input, limitMs = 120_000, interrupt }: ProcessOptions,
+  { cwd, env, input, limitMs = 600_000, interrupt }: ProcessOptions,
 ): Promise<ProcessResult> {
   const child = spawn(file, words, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
   const output = { stdout: '', stderr: '' }

@@ -100,12 +100,10 @@ async function runProgram(agent: AgentProgram): Promise<void> {
 if (isShort) await Promise.all(chosen(AGENTS).map(runProgram))
 else for (const agent of chosen(AGENTS)) await runProgram(agent)
 if (flags.includes('--install')) process.exit(0)
-const stored = await Promise.all(AGENTS.map(async (agent) => await storedReport(agent)))
-if (!isShort)
-  await writeTable(
-    stored.filter((report) => report !== undefined),
-    SCENARIOS,
-  )
+const stored = await Promise.all(
+  AGENTS.map(async (agent) => (await storedReport(agent)) ?? { agent, reason: 'not run', scenarios: [] }),
+)
+if (!isShort) await writeTable(stored, SCENARIOS)
 for (const { title, reason } of UNAVAILABLE) console.log(`skipped: ${title}: ${reason}`)
 const count = (outcome: CheckResult['outcome']): string =>
   String(checks.filter((each) => each.outcome === outcome).length)

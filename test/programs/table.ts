@@ -15,7 +15,7 @@ export interface ScenarioReport extends Pick<Trial, 'checks' | 'contexts'> {
 export interface ProgramReport {
   readonly agent: Pick<AgentProgram, 'name' | 'title' | 'installation'>
   /** The day of the run. */
-  readonly date: string
+  readonly date?: string
   readonly node?: string | undefined
   /** Why it was skipped. */
   readonly reason?: string
@@ -108,11 +108,11 @@ export async function writeTable(reports: readonly ProgramReport[], scenarios: r
       row([
         report.agent.title,
         report.agent.installation.version,
-        report.date,
+        report.date ?? '',
         report.reason === undefined ? (report.node ?? 'none') : '',
         ...(report.reason === undefined
           ? scenarios.map(({ name }) => cellOf(report.scenarios.find(({ scenario }) => scenario === name)))
-          : scenarios.map(() => inLine(`skipped: ${report.reason ?? ''}`))),
+          : scenarios.map(() => inLine(report.reason ?? ''))),
         contextsOf(report),
       ]),
     ),

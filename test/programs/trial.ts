@@ -90,6 +90,7 @@ export class Trial {
     const interrupt = new AbortController()
     void this.model.hung().then(() => {
       interrupt.abort()
+      return undefined
     })
     return await this.turn(prompt, session, interrupt.signal)
   }
