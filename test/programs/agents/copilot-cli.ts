@@ -54,5 +54,5 @@ export const copilotCli: AgentProgram = {
   },
   compact: { impossible: 'without a terminal, `/compact` is a prompt' },
   tokensToCompact: MAX_PROMPT_TOKENS,
-  additions: [],
+  additions: [{ kind: 'time', pattern: /<current_datetime>[^<]*<\/current_datetime>\n*/gu }],
 }
