@@ -12,6 +12,7 @@
 import { basename, dirname } from 'node:path'
 import { textIn } from '../lib/text-in.js'
 import { timeIn } from './bodies.js'
+import { QuotedText } from './fences.js'
 import type {
   Head,
   Importer,
@@ -73,6 +74,13 @@ function speakerOf(line: string, isTrimmed: boolean): Speaker {
 
 const PREFIX = { user: /^#### ?/u, program: /^> ?/u, model: /^/u }
 
+/** A line with its number in the file. */
+interface Line {
+  readonly text: string
+  readonly where: SourceLocation
+  readonly number: number
+}
+
 interface Run {
   readonly id: string
   readonly startedAt: string | undefined
@@ -93,6 +101,7 @@ class AiderReader implements TranscriptReader {
   /** The message that is being read. */
   #turn: Turn | undefined
   #linesRead = 0
+  readonly #quotations = new QuotedText<Line>((line) => HEADER.test(line) || speakerOf(line, false) !== 'model')
 
   /** @param path the history file; its name is the prefix of run ids */
   constructor(private readonly path: string) {
@@ -100,27 +109,35 @@ class AiderReader implements TranscriptReader {
   }
 
   *take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
-    const line = typeof value === 'string' ? value : ''
     this.#linesRead += 1
-    const number = where.line ?? this.#linesRead
-    const header = HEADER.exec(line)?.[1]
+    const text = typeof value === 'string' ? value : ''
+    for (const { line, isQuoted } of this.#quotations.take({ text, where, number: where.line ?? this.#linesRead }))
+      yield* this.#takeLine(line, isQuoted)
+  }
+
+  *end(): Generator<TranscriptItem> {
+    for (const { line, isQuoted } of this.#quotations.end()) yield* this.#takeLine(line, isQuoted)
+    const turn = this.#turn
+    if (turn !== undefined) yield { kind: 'left-out', what: 'last message, which may go on', where: turn.where }
+    yield* this.#announce(undefined)
+  }
+
+  *#takeLine({ text: line, where, number }: Line, isQuoted: boolean): Generator<TranscriptItem> {
+    const header = isQuoted ? undefined : HEADER.exec(line)?.[1]
     if (header !== undefined) {
       yield* this.#flush(line)
       yield* this.#announce(undefined)
       this.#begin(header, number, where)
+    } else if (isQuoted && this.#turn !== undefined) {
+      this.#turn.lines.push(line)
+      this.#turn.isOpen &&= !/\S {2}$/u.test(line)
     } else if (this.#turn?.isOpen === true && !/^#### .*\S {2}$/u.test(line)) {
       this.#turn.lines.push(line.trimEnd())
       this.#turn.isOpen = !line.endsWith('  ') || line.trim() === ''
-    } else if (line.trim() !== '') yield* this.#takeText(line, number, where)
+    } else if (line.trim() !== '') yield* this.#takeText(line, number, where, isQuoted)
     // An empty line ends a text of the user or the program. The model's text may contain empty lines.
     else if (this.#turn?.speaker === 'model') this.#turn.lines.push('')
     else yield* this.#flush(line)
-  }
-
-  *end(): Generator<TranscriptItem> {
-    const turn = this.#turn
-    if (turn !== undefined) yield { kind: 'left-out', what: 'last message, which may go on', where: turn.where }
-    yield* this.#announce(undefined)
   }
 
   *#announce(version: string | undefined): Generator<TranscriptItem> {
@@ -166,15 +183,16 @@ class AiderReader implements TranscriptReader {
     return (this.#run = { id: count === 1 ? runId : `${runId}-${String(count)}`, startedAt, line, where })
   }
 
-  *#takeText(line: string, number: number, where: SourceLocation): Generator<TranscriptItem> {
+  *#takeText(line: string, number: number, where: SourceLocation, isQuoted: boolean): Generator<TranscriptItem> {
     const isEnded = line.endsWith('  ')
     // A truncated file begins in the middle of a run.
     const run = this.#run ?? this.#begin(undefined, number - 1, where)
     const isTrimmed = (this.#isTrimmed ??= /^(?:>|####)/u.test(line) && !isEnded)
     const before = this.#turn
     // Directly after a line of the user or the program, the model's text has not begun.
-    const isOpen = !isTrimmed && !isEnded && line.startsWith('> ') && before !== undefined && before.speaker !== 'model'
-    const speaker = isOpen ? 'program' : speakerOf(line, isTrimmed)
+    const isOpen =
+      !isQuoted && !isTrimmed && !isEnded && line.startsWith('> ') && before !== undefined && before.speaker !== 'model'
+    const speaker = isOpen ? 'program' : isQuoted ? 'model' : speakerOf(line, isTrimmed)
     if (before !== undefined && before.speaker !== speaker) yield* this.#flush(line)
     const turn = (this.#turn ??= { speaker, lines: [], where, offset: number - run.line, isOpen })
     turn.isOpen = isOpen

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { isRecord } from '../lib/is-record.js'
 import { exactText, recordable } from '../lib/json.js'
 import { parseMessage, type ContentPart, type MessageBody } from '../domain/values/message.js'
+import type { SourceLocation } from './transcript.js'
 
 export type Fields = Readonly<Record<string, unknown>>
 
@@ -85,3 +86,7 @@ export function pathOfUri(uri: string): string {
 
 /** The name of a file without its directory and its extension. */
 export const stemOf = (path: string): string => (path.split(/[\\/]/u).at(-1) ?? path).replace(/\.\w+$/u, '')
+
+/** The line of a record, and its index in the line if that is not 1. */
+export const linePlace = ({ line, record }: SourceLocation): string | undefined =>
+  line === undefined ? undefined : record === undefined ? String(line) : `${String(line)}.${String(record)}`

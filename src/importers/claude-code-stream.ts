@@ -10,6 +10,7 @@ import { textIn } from '../lib/text-in.js'
 import { inside, type Fields } from './bodies.js'
 import { claudeCode } from './claude-code.js'
 import type { ContentId } from './content-id.js'
+import { withoutRepeats } from './repeats.js'
 import type { Head, Importer, Layout, TranscriptItem, TranscriptReader, TranscriptRecord } from './transcript.js'
 
 /** Types of lines with messages, and those that only a stream has. */
@@ -116,5 +117,5 @@ export const claudeCodeStream: Importer = {
   // The user chooses the file.
   homes: () => [],
   recognize,
-  read: (path, contentId) => new StreamReader(path, contentId),
+  read: (path, contentId) => withoutRepeats(new StreamReader(path, contentId), { id: 'uuid', times: ['timestamp'] }),
 }

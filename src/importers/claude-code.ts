@@ -27,8 +27,10 @@ import {
   type AgentMeta,
   type ClaudeRecord,
 } from './claude-code-records.js'
+import { linePlace } from './bodies.js'
 import { isOfQwen } from './qwen.js'
 import { isOfIFlow } from './unread-forms.js'
+import { withoutRepeats, type IdentifyingFields } from './repeats.js'
 import type {
   Importer,
   Parent,
@@ -200,7 +202,7 @@ function createReader(path: string): TranscriptReader {
       yield { kind: 'left-out', what: nameOf(record), where }
       return
     }
-    const located: LocatedRecord = { record, id: record.uuid ?? `record-${String(where.line ?? count)}`, where }
+    const located: LocatedRecord = { record, id: record.uuid ?? `record-${linePlace(where) ?? String(count)}`, where }
     const isSide = record.isSidechain === true || pathIds.agent !== undefined
     const conversation = isSide ? sideOf(located) : mainOf(located)
     if (isSide) sides.add(conversation)
@@ -224,6 +226,14 @@ function createReader(path: string): TranscriptReader {
   }
 }
 
+/** The program writes a line again when it resumes. */
+const IDENTIFYING: IdentifyingFields = {
+  id: 'uuid',
+  references: ['parentUuid', 'logicalParentUuid', 'compactMetadata', 'sourceToolAssistantUUID'],
+  times: ['timestamp'],
+  readerKnowsIds: true,
+}
+
 /** Claude Code. */
 export const claudeCode: Importer = {
   program: 'claude-code',
@@ -236,5 +246,5 @@ export const claudeCode: Importer = {
     records.some(isOfClaudeCode) && !records.some((record) => isOfIFlow(record) || isOfQwen(record))
       ? 'lines'
       : undefined,
-  read: createReader,
+  read: (path) => withoutRepeats(createReader(path), IDENTIFYING),
 }

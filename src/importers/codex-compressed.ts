@@ -10,7 +10,7 @@ import { createReadStream } from 'node:fs'
 import { pipeline, type Duplex } from 'node:stream'
 import * as zlib from 'node:zlib'
 import { byteLines } from '../lib/byte-lines.js'
-import { recordOfLine, recordsOf, type RecordOrDamage } from './records-of.js'
+import { recordsOf, recordsOfLine, type RecordOrDamage } from './records-of.js'
 import type { DamageItem, TranscriptRecord } from './transcript.js'
 
 const MAGIC = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
@@ -63,10 +63,9 @@ async function* ofCompressed(path: string, decompressor: Duplex): AsyncGenerator
   // The loop below receives every error, so the callback has nothing to do.
   const lines = byteLines(pipeline(createReadStream(path), decompressor, () => undefined))
   try {
-    for await (const { bytes, isEnded } of lines) {
+    for await (const read of lines) {
       line += 1
-      const record = recordOfLine(bytes, 'lines', { file: path, line }, isEnded)
-      if (record !== undefined) yield asRecord(record)
+      for (const { record } of recordsOfLine({ ...read, where: { file: path, line } })) yield asRecord(record)
     }
   } catch (error) {
     const reason = sentenceOf(error)

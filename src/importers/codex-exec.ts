@@ -12,6 +12,7 @@ import { contentOf, countIn, exitCodeIn, type Fields, inside, jsonText, roundedT
 import type { ContentId } from './content-id.js'
 import { toContentPart } from './content-part.js'
 import { answerBody, functionCall, messageItems, type NewMessage } from './message-items.js'
+import { REPEAT } from './repeats.js'
 import type {
   EarlierUsage,
   Head,
@@ -103,6 +104,8 @@ function messagesOf(item: Fields, id: string): readonly NewMessage[] | undefined
 class ExecReader implements TranscriptReader {
   private previousId = ''
   private hasThread = false
+  /** The items of this run. */
+  private readonly items = new Set<string>()
   private earlierUsage: EarlierUsage | undefined
 
   constructor(
@@ -116,6 +119,8 @@ class ExecReader implements TranscriptReader {
       return
     }
     const threadId = textIn(value['thread_id'])
+    // The ids of items begin again with each run.
+    if (threadId !== undefined) this.items.clear()
     if (threadId !== undefined || !this.hasThread) {
       this.hasThread = true
       yield { kind: 'conversation', sourceId: threadId ?? this.stem, where }
@@ -126,7 +131,13 @@ class ExecReader implements TranscriptReader {
       if (threadId === undefined) yield { kind: 'left-out', what: textIn(value['type']) ?? 'event', where }
       return
     }
-    this.previousId = this.contentId(`${this.previousId} ${roundedText(item)}`)
+    const text = roundedText(item)
+    if (this.items.has(text)) {
+      yield { kind: 'left-out', what: REPEAT, where }
+      return
+    }
+    this.items.add(text)
+    this.previousId = this.contentId(`${this.previousId} ${text}`)
     const messages = messagesOf(item, this.previousId)
     if (messages === undefined) {
       yield { kind: 'left-out', what: `item ${textIn(item['type']) ?? 'unknown'}`, where }

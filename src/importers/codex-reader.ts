@@ -12,7 +12,7 @@ import { z } from 'zod'
 import { exactText } from '../lib/json.js'
 import { isTooDeep, MAX_LEVELS } from '../lib/nesting.js'
 import { textIn } from '../lib/text-in.js'
-import { countIn, refusalOf, timeIn, type Fields } from './bodies.js'
+import { countIn, refusalOf, timeIn, type Fields, linePlace } from './bodies.js'
 import { damageIn } from './codex-compressed.js'
 import {
   beginTurn,
@@ -133,13 +133,13 @@ interface State {
 
 const leftOut = (what: string, where: SourceLocation): TranscriptItem => ({ kind: 'left-out', what, where })
 
-const PLACE = /^line-\d+$/u
+const PLACE = /^line-[\d.]+$/u
 
 /** A unique id for a record: the program's id if it is not in use, otherwise its line. */
 function ownId(state: State, id: unknown, where: SourceLocation): string {
   const programId = textIn(id)
   if (programId === undefined || PLACE.test(programId) || state.ids.has(programId))
-    return `line-${String(where.line ?? state.records)}`
+    return `line-${linePlace(where) ?? String(state.records)}`
   state.ids.add(programId)
   return programId
 }

@@ -7,6 +7,7 @@ import { isRecord } from '../lib/is-record.js'
 import { timeIn } from './bodies.js'
 import { beginsCompressed, rolloutRecords } from './codex-compressed.js'
 import { lineOf, readRollout } from './codex-reader.js'
+import { withoutRepeats } from './repeats.js'
 import type { Head, Importer, Layout } from './transcript.js'
 
 const TYPES = new Set(['session_meta', 'response_item', 'turn_context', 'event_msg', 'compacted'])
@@ -40,5 +41,5 @@ export const codex: Importer = {
   },
   recognize,
   records: (path, layout) => (layout === 'own' ? rolloutRecords(path) : undefined),
-  read: readRollout,
+  read: (path) => withoutRepeats(readRollout(path), { times: ['timestamp'] }),
 }

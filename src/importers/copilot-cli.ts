@@ -21,6 +21,7 @@ import {
   summaryFrom,
   type NewMessage,
 } from './message-items.js'
+import { withoutRepeats } from './repeats.js'
 import type {
   AbortedTurn,
   CompactionItem,
@@ -291,5 +292,6 @@ export const copilotCli: Importer = {
   title: 'GitHub Copilot CLI',
   homes: (environment, home) => [join(textIn(environment['COPILOT_HOME']) ?? join(home, '.copilot'), 'session-state')],
   recognize,
-  read: (path) => new CopilotReader(folderOf(path)),
+  read: (path) =>
+    withoutRepeats(new CopilotReader(folderOf(path)), { id: 'id', references: ['parentId'], times: ['timestamp'] }),
 }

@@ -16,6 +16,7 @@ import type { ContentId } from './content-id.js'
 import { databaseFiles, databaseRecords, jsonColumn, SQLITE, type Database, type DatabaseRecord } from './sqlite.js'
 import { messagesIn } from './task-blocks.js'
 import { editorFolders } from './task-files.js'
+import { withoutRepeats } from './repeats.js'
 import type {
   ConversationItem,
   Head,
@@ -77,10 +78,18 @@ function transcriptIds(path: string): { readonly sourceId: string; readonly pare
   return { sourceId, parent: caller === undefined ? undefined : { sourceId: caller, how: 'sub-agent' } }
 }
 
+interface Bubble {
+  readonly data: Fields
+  readonly id: string
+  readonly where: SourceLocation
+}
+
 class CursorReader implements TranscriptReader {
   private hasBegun = false
   private previousId = ''
-  private composer: { readonly data: Fields; readonly emitted: string[]; isUnfinished: boolean } | undefined
+  private composer: { readonly data: Fields; readonly emitted: string[] } | undefined
+  /** A bubble with a call that has no result. It is left out if it is the last one, because it may still change. */
+  private pending: Bubble | undefined
 
   constructor(
     private readonly path: string,
@@ -94,12 +103,15 @@ class CursorReader implements TranscriptReader {
     else yield* this.line(value, where)
   }
 
-  end(): [] {
-    return []
+  *end(): Generator<TranscriptItem> {
+    if (this.pending !== undefined)
+      yield { kind: 'left-out', what: 'bubble of an unfinished answer', where: this.pending.where }
   }
 
   private *begin(data: Fields, composerId: string, where: SourceLocation): Generator<TranscriptItem> {
-    this.composer = { data, emitted: [], isUnfinished: false }
+    yield* this.end()
+    this.pending = undefined
+    this.composer = { data, emitted: [] }
     const conversation: Omit<ConversationItem, 'where'> = {
       kind: 'conversation',
       sourceId: composerId,
@@ -110,13 +122,19 @@ class CursorReader implements TranscriptReader {
     yield { ...conversation, where }
   }
 
-  private *bubble(bubble: Fields, id: string, where: SourceLocation): Generator<TranscriptItem> {
+  private *bubble(data: Fields, id: string, where: SourceLocation): Generator<TranscriptItem> {
+    const bubble = { data, id, where }
+    const { pending } = this
+    const status = textIn(inside(data, 'toolFormerData', 'status'))
+    this.pending = status === undefined || FINAL.has(status) ? undefined : bubble
+    if (pending !== undefined) yield* this.bubbleItems(pending)
+    if (this.pending === undefined) yield* this.bubbleItems(bubble)
+  }
+
+  private *bubbleItems({ data: bubble, id, where }: Bubble): Generator<TranscriptItem> {
     const { composer } = this
-    const status = textIn(inside(bubble, 'toolFormerData', 'status'))
-    if (composer === undefined || composer.isUnfinished || (status !== undefined && !FINAL.has(status))) {
-      // The rest follows when the call has its result.
-      if (composer !== undefined) composer.isUnfinished = true
-      yield { kind: 'left-out', what: 'bubble of an unfinished answer', where }
+    if (composer === undefined) {
+      yield { kind: 'left-out', what: 'bubble without a conversation', where }
       return
     }
     const messages = bubbleMessages(bubble, id)
@@ -221,5 +239,6 @@ export const cursor: Importer = {
   siblings: databaseFiles,
   records: (path, layout) => (layout === 'own' ? databaseRecords(path, composerRows) : undefined),
   makesContentIds: true,
-  read: (path, contentId) => new CursorReader(path, contentId),
+  read: (path, contentId) =>
+    withoutRepeats(new CursorReader(path, contentId), { id: 'id', times: ['timestamp', 'timestamp_ms'] }),
 }

@@ -44,5 +44,5 @@ export const importSentences: Sentences<ImportFailure> = {
   NoSuchProgram: (failure) =>
     `there is no importer for "${failure.program}"; the programs are ${failure.programs.join(', ')}`,
   TranscriptsContradict: (failure) =>
-    `${locationText(failure.where)}: message "${failure.messageId}" of ${failure.conversationId} differs from the one recorded${failure.recorded === undefined ? '' : ` from ${failure.recorded.file}`}; the rest of this transcript was not imported`,
+    `${locationText(failure.where)}: message "${failure.messageId}" of ${failure.conversationId} differs from the one recorded${failure.recorded === undefined ? '' : ` from ${failure.recorded.file}`}; nothing of this transcript was imported`,
 }

@@ -3,6 +3,7 @@ import { agentFolders } from '../lib/user-folders.js'
 import { isRecord } from '../lib/is-record.js'
 import { join } from 'node:path'
 import { createGeminiReader } from './gemini-reader.js'
+import { withoutRepeats } from './repeats.js'
 import type { Head, Importer, Layout } from './transcript.js'
 
 const isHeader = (record: unknown): boolean =>
@@ -30,5 +31,11 @@ export const gemini: Importer = {
   title: 'Gemini CLI',
   homes: (environment, home) => [join(agentFolders.gemini(environment, home), 'tmp')],
   recognize,
-  read: createGeminiReader,
+  read: (path) =>
+    withoutRepeats(createGeminiReader(path), {
+      id: 'id',
+      times: ['timestamp'],
+      readerKnowsIds: true,
+      goesBack: (record) => '$rewindTo' in record || '$set' in record,
+    }),
 }

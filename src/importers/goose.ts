@@ -23,6 +23,7 @@ import {
   type DatabaseRecord,
 } from './sqlite.js'
 import { createContentIds } from './task-blocks.js'
+import { withoutRepeats } from './repeats.js'
 import type {
   ConversationItem,
   Head,
@@ -220,5 +221,5 @@ export const goose: Importer = {
   siblings: databaseFiles,
   records: (path, layout) => (layout === 'own' ? databaseRecords(path, gooseRows) : undefined),
   makesContentIds: true,
-  read: (path, contentId) => new GooseReader(stemOf(path), contentId),
+  read: (path, contentId) => withoutRepeats(new GooseReader(stemOf(path), contentId), { id: 'id', times: ['created'] }),
 }

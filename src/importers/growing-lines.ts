@@ -5,9 +5,9 @@
  */
 import { createHash, type Hash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
-import { byteLines } from '../lib/byte-lines.js'
+import { byteLines, type ByteLine } from '../lib/byte-lines.js'
 import type { FileSignature } from '../ports/imported-files.js'
-import { recordOfLine, type RecordOrDamage } from './records-of.js'
+import { recordsOfLine, type RecordOrDamage } from './records-of.js'
 
 /** Number of bytes to compare at the beginning of the file, and before the position. */
 const COMPARED_BYTES = 64 * 1024
@@ -30,8 +30,8 @@ export class GrowingLines {
   private inode: string | undefined
   private read = 0
   private lines = 0
-  /** The last line was read, but has no line feed yet. */
-  private isWithin = false
+  /** What was read of the last line, if that line has no line feed yet. */
+  private within: { readonly bytes: number; readonly records: number } | undefined
   private readonly hash: Hash = createHash('sha256')
   private head: Buffer = Buffer.alloc(0)
   private tail: Buffer = Buffer.alloc(0)
@@ -89,26 +89,42 @@ export class GrowingLines {
     this.inode = `${String(dev)}:${String(ino)}`
     let cut: Buffer = Buffer.alloc(0)
     if (size > this.read) {
-      for await (const { bytes, isEnded } of byteLines(this.chunks(file, size))) {
-        const isRest = this.isWithin
-        const line = isRest ? this.lines : this.lines + 1
-        const record = recordOfLine(bytes, 'lines', { file: this.path, line }, isEnded)
-        if (isRest && record !== undefined) {
-          yield { kind: 'damage', detail: 'goes on behind its end', isCut: !isEnded, where: { file: this.path, line } }
-        } else if (record !== undefined) yield record
-        if (!isEnded && (record === undefined || 'kind' in record)) {
-          cut = bytes
+      for await (const read of byteLines(this.chunks(file, size))) {
+        const rest = yield* this.recordsOf(read)
+        if (rest !== undefined) {
+          cut = rest
           break
         }
-        // A line counts as read after the consumer has processed its record.
-        this.take(bytes)
-        if (isEnded) this.take(LINE_FEED)
-        this.lines = line
-        this.isWithin = !isEnded
       }
     }
     if (this.read + cut.length !== size) return
     const sha256 = this.hash.copy().update(cut).digest('hex')
     this.readTo = { bytes: size, modifiedAtMs: mtimeMs, sha256 }
+  }
+
+  /**
+   * The records of a line, or of its rest. A line counts as read as far as the consumer has processed its records.
+   * @returns the end of the line, if it is incomplete
+   */
+  private *recordsOf({ bytes, isEnded }: ByteLine): Generator<RecordOrDamage, Buffer | undefined> {
+    const before = this.within
+    const line = before === undefined ? this.lines + 1 : this.lines
+    let read = 0
+    let records = before?.records ?? 0
+    for (const piece of recordsOfLine({ bytes, isEnded, where: { file: this.path, line }, before })) {
+      const { record, end } = piece
+      yield record
+      if ('kind' in record && record.isCut) return bytes.subarray(read)
+      if ('value' in record) records += 1
+      this.take(bytes.subarray(read, end))
+      read = end
+      this.lines = line
+      this.within = { bytes: (before?.bytes ?? 0) + read, records }
+    }
+    if (!isEnded) return read === bytes.length ? undefined : bytes.subarray(read)
+    this.take(Buffer.concat([bytes.subarray(read), LINE_FEED]))
+    this.lines = line
+    this.within = undefined
+    return undefined
   }
 }

@@ -22,6 +22,7 @@ import {
   type NewMessage,
 } from './message-items.js'
 import { kimiCall, kimiMessage } from './kimi-parts.js'
+import { withoutRepeats } from './repeats.js'
 import type {
   CompactionItem,
   ConversationItem,
@@ -322,5 +323,5 @@ export const kimi: Importer = {
   ],
   recognize,
   siblings: sessionFiles,
-  read: (path) => new KimiReader(path),
+  read: (path) => withoutRepeats(new KimiReader(path), { times: ['timestamp', 'time'] }),
 }

@@ -13,6 +13,7 @@ import { textIn } from '../lib/text-in.js'
 import { countIn, type Fields, inside, listIn, timeIn } from './bodies.js'
 import { knownUsage, messageItems } from './message-items.js'
 import { jsonColumn } from './sqlite.js'
+import { withoutRepeats } from './repeats.js'
 import type {
   Head,
   Importer,
@@ -161,5 +162,5 @@ export const litellm: Importer = {
   // The user chooses the file.
   homes: () => [],
   recognize,
-  read: () => new LitellmReader(),
+  read: () => withoutRepeats(new LitellmReader(), { id: 'request_id', times: ['startTime'] }),
 }

@@ -10,6 +10,7 @@ import { recordable } from '../lib/json.js'
 import { textIn } from '../lib/text-in.js'
 import { type Fields } from './bodies.js'
 import type { ContentId } from './content-id.js'
+import { withoutRepeats } from './repeats.js'
 import type { Head, Importer, Layout, TranscriptItem, TranscriptReader, TranscriptRecord } from './transcript.js'
 
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
@@ -61,10 +62,8 @@ function recognize({ path, records }: Head): Layout | undefined {
   return records.every(isChatLine) ? 'lines' : undefined
 }
 
-const read = (_path: string, contentId: ContentId): TranscriptReader => ({
-  take: (record) => readLine(record, contentId),
-  end: () => [],
-})
+const read = (_path: string, contentId: ContentId): TranscriptReader =>
+  withoutRepeats({ take: (record) => readLine(record, contentId), end: () => [] }, { byContent: true })
 
 /** The importer of OpenAI chat lines. */
 export const openaiMessages: Importer = {

@@ -8,7 +8,7 @@
 import { isRecord } from '../lib/is-record.js'
 import type { MessageBody } from '../domain/values/message.js'
 import { textIn } from '../lib/text-in.js'
-import { refusalOf, timeIn, type Fields } from './bodies.js'
+import { refusalOf, timeIn, type Fields, linePlace } from './bodies.js'
 import {
   compactionRequestIn,
   infoSchema,
@@ -108,7 +108,7 @@ function uniqueId(session: Session, recordId: string): string {
 
 const nameOf = ({ file }: SourceLocation): string => file.split(/[\\/]/u).at(-1) ?? file
 const placeOf = (where: SourceLocation): string =>
-  where.path ?? (where.line === undefined ? nameOf(where) : `line ${String(where.line)}`)
+  where.path ?? (where.line === undefined ? nameOf(where) : `line ${linePlace(where) ?? ''}`)
 
 const editOf = ({ sourceId, part, at }: Pruning, where: SourceLocation): TranscriptItem => ({
   kind: 'edit',

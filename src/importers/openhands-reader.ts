@@ -8,7 +8,7 @@ import { isRecord } from '../lib/is-record.js'
 import { canonicalJson } from '../domain/values/hash.js'
 import type { MessageBody } from '../domain/values/message.js'
 import { textIn } from '../lib/text-in.js'
-import { refusalOf, timeIn, type Fields } from './bodies.js'
+import { refusalOf, timeIn, type Fields, linePlace } from './bodies.js'
 import type { ContentId } from './content-id.js'
 import { createRecentItems } from './recent-items.js'
 import { createBranch, type Node, type Step } from './openhands-branch.js'
@@ -256,7 +256,7 @@ class OpenHandsReader implements TranscriptReader {
     const message = messageOfV1(event)
     yield* this.add(
       {
-        id: event.id ?? where.path ?? `${where.file}:${String(where.line ?? 0)}`,
+        id: event.id ?? where.path ?? `${where.file}:${linePlace(where) ?? '0'}`,
         node: {
           isMessage: message !== undefined,
           hasPlace: message !== undefined,

@@ -8,6 +8,7 @@ import { textIn } from '../lib/text-in.js'
 import { eventSchema } from './openhands-events.js'
 import { isBaseState, openhandsReader } from './openhands-reader.js'
 import { v0Schema } from './openhands-trajectory.js'
+import { withoutRepeats } from './repeats.js'
 import type { Head, Importer, Layout } from './transcript.js'
 
 const SOURCES = new Set(['agent', 'user', 'environment', 'hook'])
@@ -74,5 +75,11 @@ export const openhands: Importer = {
   recognize,
   siblings,
   makesContentIds: true,
-  read: openhandsReader,
+  read: (path, contentId) =>
+    withoutRepeats(openhandsReader(path, contentId), {
+      id: 'id',
+      references: ['action_id', 'parent_id', 'forgotten_event_ids'],
+      times: ['timestamp'],
+      readerKnowsIds: true,
+    }),
 }

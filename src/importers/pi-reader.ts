@@ -287,7 +287,8 @@ function reread(entries: readonly Entry[]): readonly (readonly [Entry, Fields])[
   for (const [file, fileEntries] of files) {
     const lines = readLines(file, new Set(fileEntries.flatMap(({ where }) => where.line ?? [])))
     for (const entry of fileEntries) {
-      const value = entry.where.line === undefined ? undefined : lines.get(entry.where.line)
+      const { line, record = 1 } = entry.where
+      const value = line === undefined ? undefined : lines.get(line)?.[record - 1]
       if (isRecord(value)) values.set(entry, value)
     }
   }

@@ -4,6 +4,7 @@ import { isRecord } from '../lib/is-record.js'
 import { textIn } from '../lib/text-in.js'
 import { timeIn } from './bodies.js'
 import { readSession } from './pi-reader.js'
+import { withoutRepeats } from './repeats.js'
 import type { Head, Importer, Layout } from './transcript.js'
 
 const ROLES = new Set<unknown>(['user', 'assistant', 'toolResult', 'system', 'bashExecution', 'custom', 'hookMessage'])
@@ -36,5 +37,11 @@ export const pi: Importer = {
     return [...(sessions === undefined ? [] : [sessions]), `${agent}/sessions`]
   },
   recognize,
-  read: readSession,
+  read: (path) =>
+    withoutRepeats(readSession(path), {
+      id: 'id',
+      references: ['parentId', 'firstKeptEntryId', 'targetId'],
+      times: ['timestamp'],
+      readerKnowsIds: true,
+    }),
 }

@@ -11,6 +11,7 @@ import { countIn, inside, timeIn, type Fields } from './bodies.js'
 import { fingerprintOf, messageIn } from './gemini-messages.js'
 import { LiveOrder } from './live-order.js'
 import { knownUsage, messageItems, summaryFrom, type NewMessage } from './message-items.js'
+import { withoutRepeats } from './repeats.js'
 import type {
   ContextEntry,
   ConversationItem,
@@ -195,5 +196,5 @@ export const qwen: Importer = {
   title: 'Qwen Code',
   homes: (_environment, home) => [join(home, '.qwen', 'projects'), join(home, '.qwen', 'tmp')],
   recognize,
-  read: () => new QwenReader(),
+  read: () => withoutRepeats(new QwenReader(), { id: 'uuid', references: ['parentUuid'], times: ['timestamp'] }),
 }

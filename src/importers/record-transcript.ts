@@ -22,6 +22,7 @@ import type { Log } from '../recording/load-conversation.js'
 import type { Redactor } from '../secrets/redact.js'
 import { isSameExceptSecrets } from '../secrets/same-except-secrets.js'
 import { summaryFrom } from './message-items.js'
+import { linePlace } from './bodies.js'
 import { observedConversationId } from './observed-id.js'
 import { wasRounded } from './rounded.js'
 import type {
@@ -201,10 +202,17 @@ class Recording {
     private readonly deps: RecordTranscriptDependencies,
     private options: RecordOptions,
     private readonly item: ConversationItem,
+    /** Records nothing, and only compares the transcript with what is recorded. */
+    private readonly isCheck = false,
   ) {
     this.result = emptyResult(options.program, item)
     this.time = timeOf(item.startedAt)
     this.titled = item
+  }
+
+  /** The program's own id of the conversation that started this one as a sub-agent. */
+  get parentId(): string | undefined {
+    return this.item.parent?.how === 'sub-agent' ? this.item.parent.sourceId : undefined
   }
 
   /** Starts a new import with new counts and options. */
@@ -317,7 +325,7 @@ class Recording {
   async finish(): Promise<E.Either<TranscriptFailure, undefined>> {
     const flushed = await this.flush()
     const { title = '', where } = this.titled
-    if (E.isLeft(flushed) || !this.hasStarted || title === '') return flushed
+    if (E.isLeft(flushed) || !this.hasStarted || title === '' || this.isCheck) return flushed
     return await this.withRetry(async () =>
       this.known.has(titleKey(title))
         ? E.right(undefined)
@@ -392,6 +400,7 @@ class Recording {
       this.result.known += 1
       return E.right(undefined)
     }
+    if (this.isCheck) return E.right(undefined)
     const attributes = without({
       byProgram,
       [ANSWER]: answerId,
@@ -443,7 +452,7 @@ class Recording {
       if (before === undefined || !isLonger(before, body)) return E.right(undefined)
       const flushed = await this.flush()
       if (E.isLeft(flushed)) return flushed
-      if (this.isLive(last)) {
+      if (this.isLive(last) && !this.isCheck) {
         const withdrawn = await this.handle([{ type: 'WithdrawMessages', messageIds: [last], why: 'edited' }])
         if (E.isLeft(withdrawn)) return withdrawn
       }
@@ -583,7 +592,7 @@ class Recording {
   /** Records the context before the oldest of these compactions, followed by the messages since then. */
   private async undo(item: UndoItem): Promise<E.Either<TranscriptFailure, undefined>> {
     const oldest = item.sourceIds.at(-1) ?? ''
-    const sourceId = `undo of ${item.sourceIds.join(', ')} at ${String(item.where.line ?? item.where.path ?? '')}`
+    const sourceId = `undo of ${item.sourceIds.join(', ')} at ${linePlace(item.where) ?? item.where.path ?? ''}`
     const revision = this.compactions.get(oldest)
     if (revision === undefined || this.compactions.has(sourceId)) {
       this.result.known += 1
@@ -628,6 +637,7 @@ class Recording {
 
   /** Records the next item of this conversation. */
   async take(item: TranscriptItem): Promise<E.Either<TranscriptFailure, undefined>> {
+    if (this.isCheck && (item.kind !== 'message' || this.hashes.size === 0)) return E.right(undefined)
     if (item.kind === 'message') {
       const body = await this.redacted(item.body)
       return E.isLeft(body) ? body : await this.message(item, body.right)
@@ -707,11 +717,28 @@ export interface TranscriptRecorder {
 }
 
 /** Creates a recorder for a transcript, from its beginning. */
-export function createTranscriptRecorder(deps: RecordTranscriptDependencies): TranscriptRecorder {
+export const createTranscriptRecorder = (deps: RecordTranscriptDependencies): TranscriptRecorder =>
+  createRecorder(deps, false)
+
+/** Compares a transcript with what is recorded, so that one that contradicts it is refused before anything is recorded. */
+export const createCheckTranscript =
+  (deps: RecordTranscriptDependencies) =>
+  async (
+    items: AsyncIterable<TranscriptItem>,
+    options: RecordOptions,
+  ): Promise<E.Either<TranscriptFailure | BadId, RecordedTranscript>> =>
+    await createRecorder(deps, true).take(items, options)
+
+function createRecorder(deps: RecordTranscriptDependencies, isCheck: boolean): TranscriptRecorder {
   const recordings = new Map<string, Recording>()
   let current: Recording | undefined
   /** Damage before the first conversation item is recorded in that conversation. */
   let early: DamageItem[] = []
+  /** The conversation in the same transcript that started this one as a sub-agent; a damaged line may be of any of them. */
+  const rootOf = (recording: Recording | undefined): Recording | undefined => {
+    const parent = recording?.parentId === undefined ? undefined : recordings.get(recording.parentId)
+    return parent === undefined || parent === recording ? recording : rootOf(parent)
+  }
 
   return {
     async take(items, options) {
@@ -733,7 +760,7 @@ export function createTranscriptRecorder(deps: RecordTranscriptDependencies): Tr
           if (flushed !== undefined && E.isLeft(flushed)) return flushed
           current = recordings.get(item.sourceId)
           if (current === undefined) {
-            current = new Recording(deps, options, item)
+            current = new Recording(deps, options, item, isCheck)
             await current.catchUp()
             recordings.set(item.sourceId, current)
           }
@@ -745,12 +772,13 @@ export function createTranscriptRecorder(deps: RecordTranscriptDependencies): Tr
           early = []
           continue
         }
-        if (current === undefined) {
+        const concernedBy = item.kind === 'damage' && item.sharesLine !== true ? rootOf(current) : current
+        if (concernedBy === undefined) {
           if (item.kind === 'damage') early.push(item)
           continue
         }
-        concerned.add(current)
-        const recorded = await current.take(item)
+        concerned.add(concernedBy)
+        const recorded = await concernedBy.take(item)
         if (E.isLeft(recorded)) return recorded
       }
       for (const recording of concerned) {

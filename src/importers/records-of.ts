@@ -4,6 +4,8 @@ import { open, readFile } from 'node:fs/promises'
 import { createReadStream } from 'node:fs'
 import { exactJson } from '../lib/json.js'
 import { byteLines } from '../lib/byte-lines.js'
+import { jsonPieces } from '../lib/json-pieces.js'
+import { SQLITE } from './sqlite.js'
 import type { DamageItem, Head, Layout, TranscriptRecord, SourceLocation } from './transcript.js'
 
 /** A JSON file is read as a whole; a larger one is rejected. */
@@ -32,31 +34,84 @@ function textOf(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The record of a line; undefined for a blank line. */
-export function recordOfLine(
-  bytes: Uint8Array,
-  layout: Layout,
-  where: SourceLocation,
-  isEnded: boolean,
-): RecordOrDamage | undefined {
-  if (bytes.length > LONGEST_LINE_BYTES) return damage(where, `is longer than ${String(LONGEST_LINE_BYTES)} bytes`)
-  const text = textOf(bytes)?.replace(/\r$/u, '')
-  if (text === undefined) return damage(where, 'is no valid UTF-8', !isEnded)
-  if (layout === 'text') return { value: text, where }
-  if (text.trim() === '') return undefined
-  try {
-    return { value: exactJson(text), where }
-  } catch (error) {
-    return damage(where, `is no JSON: ${sentenceOf(error)}`, !isEnded)
+/** A record of a line, or damage, and the number of bytes of the line up to its end. */
+export interface ReadPiece {
+  readonly record: RecordOrDamage
+  readonly end: number
+}
+
+/** The line, or the rest of a line, in which records are searched. */
+export interface LineBytes {
+  readonly bytes: Buffer
+  readonly isEnded: boolean
+  readonly where: SourceLocation
+  /** Bytes of the line, and records in it, that were read before. */
+  readonly before?: { readonly bytes: number; readonly records: number } | undefined
+}
+
+const BYTE_ORDER_MARK = Buffer.from('\uFEFF')
+
+/** The objects of a line that is not one JSON value. Text that was cut off before a record follows that record. */
+function* piecesOfLine({ bytes, isEnded, where, before }: LineBytes): Generator<ReadPiece> {
+  const offset = before?.bytes ?? 0
+  let records = before?.records ?? 0
+  let cut: DamageItem[] = []
+  const hasMark = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
+  const text = `${' '.repeat(hasMark ? BYTE_ORDER_MARK.length : 0)}${bytes.subarray(hasMark ? BYTE_ORDER_MARK.length : 0).toString('latin1')}`
+  for (const { isObject, from, to } of jsonPieces(text, isEnded)) {
+    const json = isObject ? textOf(bytes.subarray(from, to)) : undefined
+    if (json === undefined) {
+      const range = `byte ${String(offset + from + 1)} to byte ${String(offset + to)}`
+      const isTail = !isEnded && to === bytes.length
+      cut.push({ ...damage(where, `cannot be read from ${range}`, isTail), sharesLine: true })
+      continue
+    }
+    records += 1
+    yield { record: { value: exactJson(json), where: records === 1 ? where : { ...where, record: records } }, end: to }
+    for (const each of cut) yield { record: each, end: to }
+    cut = []
   }
+  for (const each of cut) yield { record: each, end: bytes.length }
+}
+
+/** The records of a line; none for a blank line. */
+export function* recordsOfLine(line: LineBytes): Generator<ReadPiece> {
+  const { bytes, where, isEnded, before } = line
+  const end = bytes.length
+  if (end > LONGEST_LINE_BYTES) {
+    yield { record: damage(where, `is longer than ${String(LONGEST_LINE_BYTES)} bytes`), end }
+    return
+  }
+  const text = textOf(bytes)
+  if (text?.trim() === '') return
+  let problem = 'is no valid UTF-8'
+  if (text !== undefined)
+    try {
+      const value = exactJson(text)
+      yield { record: { value, where: before === undefined ? where : { ...where, record: before.records + 1 } }, end }
+      return
+    } catch (error) {
+      problem = `is no JSON: ${sentenceOf(error)}`
+    }
+  const pieces = [...piecesOfLine(line)]
+  const hasRecord = before !== undefined || pieces.some(({ record }) => 'value' in record)
+  if (hasRecord) yield* pieces
+  else yield { record: damage(where, problem, !isEnded), end }
+}
+
+/** A line of text. */
+function lineOfText({ bytes, where, isEnded }: LineBytes): RecordOrDamage {
+  const text = textOf(bytes)?.replace(/\r$/u, '')
+  return text === undefined ? damage(where, 'is no valid UTF-8', !isEnded) : { value: text, where }
 }
 
 async function* ofLines(path: string, layout: Layout): AsyncGenerator<RecordOrDamage> {
   let line = 0
-  for await (const { bytes, isEnded } of byteLines(createReadStream(path))) {
+  for await (const read of byteLines(createReadStream(path))) {
     line += 1
-    const record = recordOfLine(bytes, layout, { file: path, line }, isEnded)
-    if (record !== undefined) yield record
+    const bytes = { ...read, where: { file: path, line } }
+    if (layout === 'text') yield lineOfText(bytes)
+    else for (const { record } of recordsOfLine(bytes)) yield record
   }
 }
 
@@ -98,22 +153,32 @@ export async function headOf(path: string): Promise<Head> {
     const { size } = await file.stat()
     const buffer = Buffer.alloc(Math.min(size, HEAD_BYTES))
     const { bytesRead } = await file.read(buffer, 0, buffer.length, 0)
-    const text = buffer.subarray(0, bytesRead).toString('utf8')
-    const records: unknown[] = []
-    try {
-      records.push(JSON.parse(text))
-    } catch {
-      for (const line of text.split('\n')) {
-        if (records.length === HEAD_RECORDS) break
-        try {
-          records.push(JSON.parse(line))
-        } catch {
-          // A line that is not JSON does not identify the program.
-        }
-      }
-    }
-    return { path: path.replaceAll('\\', '/'), records, text: text.slice(0, HEAD_TEXT) }
+    const bytes = buffer.subarray(0, bytesRead)
+    const text = new TextDecoder().decode(bytes)
+    return { path: path.replaceAll('\\', '/'), records: headRecords(bytes, text), text: text.slice(0, HEAD_TEXT) }
   } finally {
     await file.close()
+  }
+}
+
+/** The first records. A line that is not JSON does not identify the program. */
+function headRecords(bytes: Buffer, text: string): readonly unknown[] {
+  if (text.startsWith(SQLITE)) return []
+  try {
+    return [JSON.parse(text)]
+  } catch {
+    const records: unknown[] = []
+    for (let from = 0; from < bytes.length && records.length < HEAD_RECORDS;) {
+      const feed = bytes.indexOf(10, from)
+      const to = feed === -1 ? bytes.length : feed
+      for (const { record } of recordsOfLine({
+        bytes: bytes.subarray(from, to),
+        isEnded: feed !== -1,
+        where: { file: '' },
+      }))
+        if ('value' in record) records.push(record.value)
+      from = to + 1
+    }
+    return records.slice(0, HEAD_RECORDS)
   }
 }

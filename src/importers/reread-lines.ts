@@ -3,23 +3,26 @@
  * keeping all texts in memory for this would need as much memory as the file is long.
  */
 import { closeSync, openSync, readSync } from 'node:fs'
-import { recordOfLine } from './records-of.js'
+import { recordsOfLine } from './records-of.js'
 
 const LINE_FEED = 10
 const CHUNK = 1024 * 1024
 
-/** The values of some lines, counted from 1, without unreadable lines. Throws if the file cannot be read. */
-export function readLines(file: string, lineNumbers: ReadonlySet<number>): ReadonlyMap<number, unknown> {
-  const values = new Map<number, unknown>()
+/** The values in each of some lines, counted from 1, without unreadable lines. Throws if the file cannot be read. */
+export function readLines(file: string, lineNumbers: ReadonlySet<number>): ReadonlyMap<number, readonly unknown[]> {
+  const values = new Map<number, readonly unknown[]>()
   const last = Math.max(...lineNumbers)
   const descriptor = openSync(file, 'r')
   try {
     let pieces: Buffer[] = []
     const end = (line: number, isEnded: boolean): void => {
-      const record = lineNumbers.has(line)
-        ? recordOfLine(Buffer.concat(pieces), 'lines', { file, line }, isEnded)
-        : undefined
-      if (record !== undefined && 'value' in record) values.set(line, record.value)
+      if (lineNumbers.has(line)) {
+        const read = [...recordsOfLine({ bytes: Buffer.concat(pieces), isEnded, where: { file, line } })]
+        values.set(
+          line,
+          read.flatMap(({ record }) => ('value' in record ? [record.value] : [])),
+        )
+      }
       pieces = []
     }
     for (let line = 1; line <= last;) {

@@ -5,6 +5,7 @@
  */
 import { textIn } from '../lib/text-in.js'
 import { stemOf, timeIn } from './bodies.js'
+import { QuotedText, quotedLines } from './fences.js'
 import { answerBody, messageItems, type NewMessage } from './message-items.js'
 import type {
   Head,
@@ -19,9 +20,18 @@ import type {
 const SESSION = /^<!-- (.+) Session (\S+) \(([^)]*)\) -->$/u
 const HEADER = /^_\*\*(User|Agent|Assistant)( - sidechain)?(?: \((.*)\))?\*\*_$/u
 const MESSAGE_ID = /^<!-- message-id: (\S+) -->$/u
-const TOOL = /<tool-use[^>]*data-tool-name="([^"]*)"[^>]*><details>\n?([^]*?)<\/details><\/tool-use>/u
-const THOUGHTS = /<think><details><summary>[^<]*<\/summary>\n?([^]*?)<\/details><\/think>/u
+const TOOL_NAME = /^<tool-use[^>]*data-tool-name="([^"]*)"/u
+const TOOL = /<tool-use[^>]*><details>[^]*?<\/details><\/tool-use>/u
+const THOUGHTS = /<think><details><summary>[^<]*<\/summary>[^]*?<\/details><\/think>/u
+/** The tags at the beginning and the end of a block. */
+const TAGS =
+  /^<(?:tool-use[^>]*><details>|think><details><summary>[^<]*<\/summary>)\n?|<\/details><\/(?:tool-use|think)>$/gu
 const RESULT = /^\*\*(Result|Error):\*\*\s*\n+/mu
+
+interface Line {
+  readonly text: string
+  readonly where: SourceLocation
+}
 
 interface OpenMessage {
   readonly index: number
@@ -40,6 +50,31 @@ function noteOf(note: string | undefined): { readonly model: string | undefined;
   return time === undefined ? { model: textIn(note), at: undefined } : { model: textIn(model), at: timeIn(time) }
 }
 
+/** A character that no marker contains. */
+const UNMARKED = '\uFFFD'
+
+/** A text of equal length without the quoted lines, to search for markers. */
+function withoutQuotations(text: string): string {
+  const lines = text.split('\n')
+  const isQuoted = quotedLines(lines)
+  return lines.map((line, at) => (isQuoted[at] === true ? UNMARKED.repeat(line.length) : line)).join('\n')
+}
+
+/** A block of a section, with its tags. */
+interface Block {
+  readonly from: number
+  readonly to: number
+  readonly text: string
+}
+
+/** Finds a block outside quotations. */
+function blockIn(text: string, pattern: RegExp): Block | undefined {
+  const found = pattern.exec(withoutQuotations(text))
+  if (found === null) return undefined
+  const to = found.index + found[0].length
+  return { from: found.index, to, text: text.slice(found.index, to) }
+}
+
 /** The messages of a section: its thoughts and text, then its call and the result of it. */
 function messagesOf({ role, lines }: OpenMessage, id: string): readonly NewMessage[] {
   const whole = lines.join('\n')
@@ -47,30 +82,35 @@ function messagesOf({ role, lines }: OpenMessage, id: string): readonly NewMessa
     const content = whole.replace(/\n+---\s*$/u, '').trim()
     return content === '' ? [] : [{ body: { role, content } }]
   }
-  const [block, name, shown = ''] = TOOL.exec(whole) ?? []
-  const [thought, thinking] = THOUGHTS.exec(whole) ?? []
-  const text = [block, thought].reduce<string>(
-    (left, each) => (each === undefined ? left : left.replace(each, '')),
-    whole,
-  )
+  const tool = blockIn(whole, TOOL)
+  const thoughts = blockIn(whole, THOUGHTS)
+  const blocks = [tool, thoughts].flatMap((block) => block ?? []).toSorted((one, other) => other.from - one.from)
+  const text = blocks.reduce((rest, { from, to }) => `${rest.slice(0, from)}${rest.slice(to)}`, whole)
   const body = answerBody(
-    thinking === undefined ? [] : [{ type: 'thinking', thinking: thinking.trim() }],
+    thoughts === undefined ? [] : [{ type: 'thinking', thinking: thoughts.text.replaceAll(TAGS, '').trim() }],
     text.replace(/\n+---\s*$/u, '').trim(),
     [],
   )
   const answer = body === undefined ? [] : [{ body }]
-  if (name === undefined) return answer
-  const result = RESULT.exec(shown)
+  if (tool === undefined) return answer
+  return [...answer, ...callIn(tool.text, id)]
+}
+
+/** The call of a tool's block, and its result. */
+function callIn(block: string, id: string): readonly NewMessage[] {
+  const name = TOOL_NAME.exec(block)?.[1] ?? ''
+  const shown = block.replaceAll(TAGS, '')
+  const result = RESULT.exec(withoutQuotations(shown))
   const input = (result === null ? shown : shown.slice(0, result.index)).trim()
   const call = { id: `${id}-call`, type: 'custom', custom: { name: name === '' ? 'unknown' : name, input } }
   const called: NewMessage = { body: { role: 'assistant', content: null, toolCalls: [call] } }
-  if (result === null) return [...answer, called]
+  if (result === null) return [called]
   const content = shown
     .slice(result.index + result[0].length)
     .trim()
-    .replace(/^```\w*\n([^]*?)\n?```$/u, '$1')
+    .replace(/^(`{3,})\w*\n([^]*?)\n?\1$/u, '$2')
   const isError = result[1] === 'Error' ? { isError: true as const } : {}
-  return [...answer, called, { body: { role: 'tool', content, toolCallId: call.id }, ...isError }]
+  return [called, { body: { role: 'tool', content, toolCallId: call.id }, ...isError }]
 }
 
 class SpecstoryReader implements TranscriptReader {
@@ -78,16 +118,29 @@ class SpecstoryReader implements TranscriptReader {
   private sessionId: string
   private open: OpenMessage | undefined
   private count = 0
+  private isInTool = false
+  private readonly quotations = new QuotedText<Line>((line) => HEADER.test(line))
 
   constructor(path: string) {
     this.sessionId = stemOf(path)
   }
 
   *take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
-    const line = typeof value === 'string' ? value : ''
-    const session = SESSION.exec(line)
-    const header = HEADER.exec(line)
-    const messageId = MESSAGE_ID.exec(line)
+    const text = typeof value === 'string' ? value : ''
+    for (const { line, isQuoted } of this.quotations.take({ text, where })) yield* this.takeLine(line, isQuoted)
+  }
+
+  *end(): Generator<TranscriptItem> {
+    for (const { line, isQuoted } of this.quotations.end()) yield* this.takeLine(line, isQuoted)
+    yield* this.close()
+  }
+
+  private *takeLine({ text: line, where }: Line, isQuoted: boolean): Generator<TranscriptItem> {
+    const isText = isQuoted || this.isInTool
+    const session = isText ? null : SESSION.exec(line)
+    const header = isText ? null : HEADER.exec(line)
+    const messageId = isText ? null : MESSAGE_ID.exec(line)
+    if (!isQuoted) this.isInTool = (this.isInTool || line.startsWith('<tool-use')) && !line.includes('</tool-use>')
     if (session !== null && this.open === undefined) this.sessionId = session[2] ?? this.sessionId
     else if (header !== null) {
       yield* this.close()
@@ -97,10 +150,6 @@ class SpecstoryReader implements TranscriptReader {
       this.open = { index: this.count, role, isSide: header[2] !== undefined, ...note, where, id: undefined, lines: [] }
     } else if (messageId !== null && this.open?.lines.length === 0) this.open.id = messageId[1]
     else if (this.open !== undefined && (line !== '' || this.open.lines.length > 0)) this.open.lines.push(line)
-  }
-
-  *end(): Generator<TranscriptItem> {
-    yield* this.close()
   }
 
   private *close(): Generator<TranscriptItem> {

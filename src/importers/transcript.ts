@@ -12,6 +12,8 @@ import type { MessageBody } from '../domain/values/message.js'
 export interface SourceLocation {
   readonly file: string
   readonly line?: number | undefined
+  /** The index of the record in its line, from 2 on, if a line has several records because a line feed is missing. */
+  readonly record?: number | undefined
   readonly path?: string | undefined
 }
 
@@ -180,6 +182,8 @@ export interface DamageItem {
   readonly detail: string
   /** The last line of a file is incomplete, for example because the program was killed during a write. */
   readonly isCut: boolean
+  /** It is in the line of the record before it in the items, and belongs to the conversation of that record. */
+  readonly sharesLine?: true | undefined
   readonly where: SourceLocation
 }
 

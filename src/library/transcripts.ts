@@ -3,6 +3,7 @@ import { either as E } from 'fp-ts'
 import { LRUCache } from 'lru-cache'
 import { open } from 'node:fs/promises'
 import {
+  createCheckTranscript,
   createTranscriptRecorder,
   type ObservedParent,
   type RecordedConversation,
@@ -294,6 +295,11 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
       if (before?.sha256 === signature.sha256)
         return { file, program, unchanged: true, conversations: [], leftOut: {}, damage: [] }
       const contentId = await contentIdFor(file, importer, layout)
+      const { onItem: _listener, ...checkOptions } = optionsOf(program)
+      valueOf(
+        await createCheckTranscript(parts)(readTranscript(file, importer, layout, contentId), checkOptions),
+        problem,
+      )
       for (let readings = 1; ; readings += 1) {
         const recorder = createTranscriptRecorder(parts)
         const lines = resumable && growsByLines(file, importer, layout) ? new GrowingLines(file) : undefined

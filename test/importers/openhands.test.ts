@@ -493,6 +493,7 @@ describe('any events', () => {
     .map((list) =>
       list.map(({ make, parent }, at): Fields & { readonly parent_id?: string } => ({
         ...make(`e${String(at)}`),
+        timestamp: `2026-06-16T05:39:18.8${String(at).padStart(5, '0')}`,
         ...(parent === null ? {} : { parent_id: parent < at ? `e${String(parent)}` : '__root__' }),
       })),
     )
