@@ -24,6 +24,8 @@ import type {
   SourceLocation,
 } from './transcript.js'
 
+const HISTORY = '.aider.chat.history.md'
+
 const HEADER = /^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$/u
 const VERSION = /^Aider v(\S+)$/mu
 const MODEL = /^(?:Main model|Models?): (\S+) with /mu
@@ -90,6 +92,8 @@ interface Run {
 
 /** Reads a history file line by line. */
 class AiderReader implements TranscriptReader {
+  /** Whether the file has another name than Aider's own. Otherwise the directory distinguishes it from other files. */
+  readonly #hasOwnName: boolean
   readonly #name: string
   /** How many runs began at the same time, by run id. */
   readonly #runs = new Map<string, number>()
@@ -103,9 +107,11 @@ class AiderReader implements TranscriptReader {
   #linesRead = 0
   readonly #quotations = new QuotedText<Line>((line) => HEADER.test(line) || speakerOf(line, false) !== 'model')
 
-  /** @param path the history file; its name is the prefix of run ids */
+  /** @param path the history file; its name, or that of its directory, is the prefix of run ids */
   constructor(private readonly path: string) {
-    this.#name = basename(path.replaceAll('\\', '/'))
+    const place = path.replaceAll('\\', '/')
+    this.#hasOwnName = basename(place) !== HISTORY
+    this.#name = basename(this.#hasOwnName ? place : dirname(place)) || HISTORY
   }
 
   *take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
@@ -148,7 +154,7 @@ class AiderReader implements TranscriptReader {
       kind: 'conversation',
       sourceId: run.id,
       programVersion: version,
-      cwd: this.#name === '.aider.chat.history.md' ? dirname(this.path) : undefined,
+      cwd: this.#hasOwnName ? undefined : dirname(this.path),
       startedAt: run.startedAt,
       where: run.where,
     }

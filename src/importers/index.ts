@@ -81,9 +81,17 @@ export async function recognizeTranscript(path: string): Promise<RecognizedTrans
   const head = await headOf(path)
   for (const importer of importers) {
     const layout = importer.recognize(head)
+    // Another text may quote a line of a transcript.
+    if (layout === 'lines' && !hasLinesOfJson(head.text)) continue
     if (layout !== undefined) return { importer, layout }
   }
   return undefined
+}
+
+/** Whether at least half of the first lines contain JSON, whole or damaged. */
+function hasLinesOfJson(text: string): boolean {
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  return lines.filter((line) => line.includes('{')).length * 2 >= lines.length
 }
 
 /**

@@ -63,7 +63,8 @@ class RepeatFilter implements TranscriptReader {
   *take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
     const record = isRecord(value) ? this.withFirstIds(value) : value
     // The rows of a database have keys.
-    if (where.line !== undefined && isRecord(record) && this.isRepeat(record)) yield { kind: 'left-out', what: REPEAT, where }
+    if (where.line !== undefined && isRecord(record) && this.isRepeat(record))
+      yield { kind: 'left-out', what: REPEAT, where }
     else yield* this.reader.take({ value: record, where })
   }
 

@@ -34,7 +34,7 @@ describe('a file that cannot be imported', () => {
     expect(listed.stdout).not.toMatch(/role|twice/u)
   })
 
-  it('says what was recorded before the damage if it is a file of lines', async () => {
+  it('records nothing if it is a file of lines, and names the line', async () => {
     await writeFile(
       join(folder, 'lines.jsonl'),
       [message('one'), message('two'), { role: 'exit' }].map((each) => JSON.stringify(each)).join('\n'),
@@ -42,7 +42,8 @@ describe('a file that cannot be imported', () => {
     const { status, stderr } = await run('import', 'lines.jsonl')
     expect(status).toBe(2)
     expect(stderr).toContain('lines.jsonl:3: role')
-    expect(stderr).toContain('2 messages before it stay recorded')
+    expect(stderr).toContain('nothing from this file was recorded')
+    expect((await run('list', '--json')).stdout).not.toContain('lines')
   })
 
   it('is named for what it looks like', async () => {

@@ -55,7 +55,7 @@ describe('a run', () => {
     expect(ofKind(items, 'conversation')).toEqual([
       {
         kind: 'conversation',
-        sourceId: '.aider.chat.history/2026-03-10T08:00:00Z',
+        sourceId: 'harbour/2026-03-10T08:00:00Z',
         programVersion: '0.86.1',
         cwd: '/srv/harbour',
         startedAt: '2026-03-10T08:00:00.000Z',
@@ -91,17 +91,17 @@ describe('a run', () => {
 it('each run is a conversation, and two that began in the same second have different ids', () => {
   const items = read([HEADER, '', HEADER, '', '#### hello  ', '', '# aider chat started at 2026-03-10 09:00:00'])
   expect(ofKind(items, 'conversation').map(({ sourceId }) => sourceId)).toEqual([
-    '.aider.chat.history/2026-03-10T08:00:00Z',
-    '.aider.chat.history/2026-03-10T08:00:00Z-2',
-    '.aider.chat.history/2026-03-10T09:00:00Z',
+    'harbour/2026-03-10T08:00:00Z',
+    'harbour/2026-03-10T08:00:00Z-2',
+    'harbour/2026-03-10T09:00:00Z',
   ])
 })
 
 it('the text before the first run is a conversation as well', () => {
   const items = read(['> Applied edit to quay.py  ', '', '#### thanks  ', '', HEADER])
   expect(ofKind(items, 'conversation').map(({ sourceId }) => sourceId)).toEqual([
-    '.aider.chat.history/start',
-    '.aider.chat.history/2026-03-10T08:00:00Z',
+    'harbour/start',
+    'harbour/2026-03-10T08:00:00Z',
   ])
   expect(speakersAndTexts(items)).toEqual(['program: Applied edit to quay.py', 'user: thanks'])
 })

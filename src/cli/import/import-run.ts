@@ -1,6 +1,8 @@
 /** One run of `import` over its planned files: progress, results and output. */
 import { isLedgerError, LedgerError } from '../../lib/ledger-error.js'
+import { codeOf, sentenceOf } from '../../ports/store-error.js'
 import { importers } from '../../importers/index.js'
+import { unreadFormOf } from '../../importers/unread-forms.js'
 import { headOf } from '../../importers/records-of.js'
 import type { TranscriptItem } from '../../importers/transcript.js'
 import type { ImportedConversation, ImportedTranscript, Ledger } from '../../library/ledger.js'
@@ -29,12 +31,16 @@ export interface ImportRunOptions extends MessageFileOptions {
 
 /** Maximum number of skipped files that are listed. */
 const MAX_LISTED_FILES = 10
+/** Maximum number of skipped files that are read to name what they are. */
+const MAX_READ_FILES = 1_000
+const NO_HEAD = { path: '', records: [], text: '-' }
 
 /** The result of one file. */
 type FileResult =
   | { readonly kind: 'messages'; readonly imported: ImportedFile }
   | { readonly kind: 'transcript'; readonly imported: ImportedTranscript | CountedTranscript }
   | { readonly kind: 'skipped' }
+  | { readonly kind: 'refused'; readonly reason: string }
 
 export class ImportRun {
   private readonly startedAt = performance.now()
@@ -53,6 +59,8 @@ export class ImportRun {
   private readonly transcripts: ImportedTranscript[] = []
   private readonly totals = noTranscripts()
   private readonly skipped: string[]
+  /** Files that cannot be imported, with the reason. */
+  private readonly refused: { readonly path: string; readonly isFound: boolean; readonly reason: string }[] = []
 
   /**
    * @param ledger undefined in a dry run
@@ -73,16 +81,20 @@ export class ImportRun {
   async run(): Promise<void> {
     await this.importFiles()
     const seconds = (performance.now() - this.startedAt) / 1000
-    if (this.files.length === 0 && this.transcripts.length === 0) throw await this.nothingToImport()
+    if (this.files.length === 0 && !this.hasTranscript()) throw await this.nothingToImport()
     const refusal = this.contextRefusal()
     if (this.options.json && refusal !== undefined) throw refusal
     const planned = this.ledger === undefined ? this.dryRunResult() : undefined
-    if (this.options.json) {
-      await this.printDocument(planned, seconds)
-      return
-    }
-    await this.printText(planned, seconds)
+    if (this.options.json) await this.printDocument(planned, seconds)
+    else await this.printText(planned, seconds)
     if (refusal !== undefined) throw refusal
+    // A file that the user named was not imported.
+    if (this.refused.some(({ isFound }) => !isFound)) throw new CommandExit(EXIT.input)
+  }
+
+  /** Whether a transcript could be read. One that gave nothing but damage could not. */
+  private hasTranscript(): boolean {
+    return this.transcripts.some(({ damage, conversations }) => damage.length === 0 || conversations.some(hasContent))
   }
 
   private async importFiles(): Promise<void> {
@@ -96,7 +108,9 @@ export class ImportRun {
     let readBytes = 0
     try {
       for (const file of this.planned) {
-        const result = await this.importFile(file, interrupt.signal)
+        const result = await this.importFile(file, interrupt.signal).catch((error: unknown) =>
+          this.refusal(file, error),
+        )
         readBytes += file.bytes
         this.byteEstimate.finish(file.bytes)
         this.bytes = readBytes
@@ -113,6 +127,16 @@ export class ImportRun {
     }
   }
 
+  /** One refused file does not end an import of several. Any other error does. */
+  private refusal({ isFound }: PlannedFile, error: unknown): FileResult {
+    const isOfFile =
+      (isLedgerError(error) && error.kind !== 'Usage' && (error.fault === 'input' || error.fault === 'state')) ||
+      codeOf(error) === 'EACCES' ||
+      codeOf(error) === 'ENOENT'
+    if (!isOfFile || (this.planned.length === 1 && !isFound)) throw error
+    return { kind: 'refused', reason: sentenceOf(error) }
+  }
+
   private async importFile(file: PlannedFile, signal: AbortSignal): Promise<FileResult> {
     return file.program === undefined
       ? await this.importMessages(file, signal)
@@ -120,7 +144,7 @@ export class ImportRun {
   }
 
   /** A file in our own format. An invalid file is skipped if it was found in a directory, and an error if it was named. */
-  private async importMessages({ path, isFound }: PlannedFile, signal: AbortSignal): Promise<FileResult> {
+  private async importMessages({ path, isFound, name }: PlannedFile, signal: AbortSignal): Promise<FileResult> {
     const tick = (bytes: number): void => {
       this.tick(bytes, true)
     }
@@ -128,12 +152,12 @@ export class ImportRun {
       await rejectUnsupportedFormat(path)
       const imported =
         this.ledger === undefined
-          ? await countMessageFile(path, this.options, tick, signal)
-          : await importMessageFile(this.ledger, path, this.options, tick, signal)
+          ? await countMessageFile(path, { ...this.options, name }, tick, signal)
+          : await importMessageFile(this.ledger, path, { ...this.options, name }, tick, signal)
       return imported === undefined ? { kind: 'skipped' } : { kind: 'messages', imported }
     } catch (error) {
       if (isFound && isLedgerError(error, 'MalformedInput')) return { kind: 'skipped' }
-      throw this.withRecorded(error)
+      throw path === '-' ? this.withRecorded(error) : error
     }
   }
 
@@ -172,6 +196,10 @@ export class ImportRun {
       this.skipped.push(file.path)
       return
     }
+    if (result.kind === 'refused') {
+      this.refused.push({ path: file.path, isFound: file.isFound, reason: result.reason })
+      return
+    }
     this.importedBytes += file.bytes
     if (result.kind === 'messages') {
       this.files.push(result.imported)
@@ -200,7 +228,7 @@ export class ImportRun {
     for (const each of shown) await line(conversationLine(each, titles))
   }
 
-  /** Adds to the error of a file that the messages before it stay recorded. */
+  /** Adds to an error of standard input that the messages before it stay recorded. */
   private withRecorded(error: unknown): unknown {
     const isOfFile = isLedgerError(error) && (error.fault === 'input' || error.fault === 'state')
     if (!isOfFile || error.kind === 'Usage' || this.messages === 0) return error
@@ -211,6 +239,11 @@ export class ImportRun {
   }
 
   private async nothingToImport(): Promise<LedgerError> {
+    const reasons = [
+      ...this.refused.map(({ reason }) => reason),
+      ...this.transcripts.flatMap(({ file, damage }) => damage.map(({ detail }) => `${file}: ${detail}`)),
+    ]
+    if (reasons.length > 0) return new LedgerError('MalformedInput', `nothing to import: ${reasons.join('; ')}`)
     const [only] = this.planned
     if (only === undefined || this.planned.length > 1 || only.isFound)
       return new LedgerError(
@@ -251,6 +284,9 @@ export class ImportRun {
         ...(planned === undefined ? { conversations: files } : {}),
         ...(transcripts.length === 0 ? {} : { transcripts, totals }),
         skipped,
+        ...(this.refused.length === 0
+          ? {}
+          : { refused: this.refused.map(({ path, reason }) => ({ file: path, reason })) }),
         ...(planned === undefined ? {} : { dryRun: true, wouldImport: planned }),
         seconds: Number(seconds.toFixed(3)),
       }),
@@ -259,12 +295,13 @@ export class ImportRun {
 
   private async printText(planned: PlannedImport | undefined, seconds: number): Promise<void> {
     const { files, transcripts } = this
-    if (this.skipped.length > 0) this.noteSkipped()
+    if (this.skipped.length > 0) await this.noteSkipped()
     if (planned !== undefined) for (const each of plannedLines(planned)) await line(each)
     else if (!this.showsLines) {
       await this.showFiles(files)
       await this.showConversations(transcripts.flatMap(({ conversations }) => conversations))
     }
+    this.noteRefused()
     this.noteDamage()
     if (planned !== undefined) return
     if (transcripts.length > 0) await line(colours.dim(totalsLine(this.totals)))
@@ -273,13 +310,31 @@ export class ImportRun {
       await line(colours.dim(`${many(this.messages, 'message')} in ${duration(seconds)}, ${this.messageRate()}`))
   }
 
-  /** Lists files without a conversation. */
-  private noteSkipped(): void {
+  /** Lists files without a conversation, a line for each kind of file that is known by its beginning. */
+  private async noteSkipped(): Promise<void> {
     const { skipped } = this
+    const kinds = new Map<string, string[]>()
+    const others: string[] = []
+    for (const [at, path] of skipped.entries()) {
+      const form = at < MAX_READ_FILES ? unreadFormOf(await headOf(path).catch(() => NO_HEAD)) : undefined
+      if (form === undefined) others.push(path)
+      else kinds.set(form.name, [...(kinds.get(form.name) ?? []), path])
+    }
     note(noteColours.dim(`Skipped ${many(skipped.length, 'file')} without a conversation:`))
-    for (const path of skipped.slice(0, MAX_LISTED_FILES)) note(noteColours.dim(`  ${printable(path)}`))
-    if (skipped.length > MAX_LISTED_FILES)
-      note(noteColours.dim(`  and ${count(skipped.length - MAX_LISTED_FILES)} more`))
+    for (const [name, paths] of kinds)
+      note(
+        noteColours.dim(
+          `  ${printable(paths[0] ?? '')}${paths.length === 1 ? '' : ` and ${count(paths.length - 1)} more`}: ${name}`,
+        ),
+      )
+    for (const path of others.slice(0, MAX_LISTED_FILES)) note(noteColours.dim(`  ${printable(path)}`))
+    if (others.length > MAX_LISTED_FILES) note(noteColours.dim(`  and ${count(others.length - MAX_LISTED_FILES)} more`))
+  }
+
+  /** Lists files that could not be imported. */
+  private noteRefused(): void {
+    for (const { path, reason } of this.refused)
+      note(noteColours.yellow(reason.includes(path) ? printable(reason) : `${printable(path)}: ${printable(reason)}`))
   }
 
   /** Names the commands that show what compactions lost. */

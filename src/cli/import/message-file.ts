@@ -6,7 +6,7 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import { either as E } from 'fp-ts'
 import { derivedMessageId } from '../../domain/values/ids.js'
-import { parseMessage } from '../../domain/values/message.js'
+import { messageHash, parseMessage } from '../../domain/values/message.js'
 import { defaultEstimator, messageTokens } from '../../domain/values/tokens.js'
 import { importers } from '../../importers/index.js'
 import { headOf } from '../../importers/records-of.js'
@@ -19,6 +19,8 @@ import { MessageImporter } from './message-importer.js'
 export interface MessageFileOptions {
   readonly conversation?: string | undefined
   readonly scope?: string | undefined
+  /** The conversation id of a file without a header. */
+  readonly name?: string | undefined
 }
 
 /** The items of a file, until the signal is aborted. */
@@ -49,7 +51,42 @@ function withId(value: unknown, conversationId: string, index: number): MessageI
   return (isWithoutId ? { ...value, id: derivedMessageId(conversationId, index) } : value) as MessageInput
 }
 
-/** Imports one file; undefined if it has records of another kind. Messages recorded before an error stay recorded. */
+/**
+ * Checks all messages of a file before anything of it is recorded.
+ * @throws LedgerError for the first message that cannot be recorded
+ */
+async function checkConversationFile(file: string, options: MessageFileOptions, signal: AbortSignal): Promise<void> {
+  let id = options.conversation
+  const hashes = new Map<string, string>()
+  let index = 0
+  for await (const item of untilAborted(readConversationFile(file), signal)) {
+    if (item.kind === 'no-conversation') return
+    if (item.kind === 'header') {
+      id ??= item.id
+      continue
+    }
+    checkMessage(withId(item.value, id ?? options.name ?? idFromName(file), index), item.where, hashes)
+    index += 1
+  }
+}
+
+/** @param hashes the hashes of the messages before it, by id */
+function checkMessage(message: MessageInput, where: string, hashes: Map<string, string>): void {
+  const parsed = parseMessage(message)
+  if (E.isLeft(parsed)) {
+    const { kind, field, detail } = parsed.left
+    throw new LedgerError(kind, `${where}: ${field} ${detail}; ${NOTHING}`)
+  }
+  const { messageId = '' } = parsed.right
+  const hash = messageHash(parsed.right)
+  if ((hashes.get(messageId) ?? hash) !== hash)
+    throw new LedgerError('MalformedInput', `${where}: has the id "${messageId}" of another message; ${NOTHING}`)
+  hashes.set(messageId, hash)
+}
+
+const NOTHING = 'nothing from this file was recorded'
+
+/** Imports one file; undefined if it has records of another kind. Of standard input, messages before an error stay recorded. */
 export async function importMessageFile(
   ledger: Ledger,
   file: string,
@@ -64,10 +101,11 @@ export async function importMessageFile(
   const createImporter = async (): Promise<MessageImporter> => {
     if (id === undefined && file === '-')
       throw new LedgerError('Usage', 'standard input has no header with the conversation id: pass --conversation')
-    const conversationId = id ?? idFromName(file)
+    const conversationId = id ?? options.name ?? idFromName(file)
     before = await revisionBefore(ledger, conversationId)
     return new MessageImporter(ledger, nothingImported(file, conversationId, before), options.scope)
   }
+  if (file !== '-') await checkConversationFile(file, options, signal)
   for await (const item of untilAborted(readConversationFile(file), signal)) {
     if (item.kind === 'no-conversation') return undefined
     if (item.kind === 'header') {
@@ -111,7 +149,11 @@ export async function countMessageFile(
       tick(item.bytes)
     }
   }
-  return { ...nothingImported(file, id ?? idFromName(file), -1), recorded: messages, messageTokens: tokens }
+  return {
+    ...nothingImported(file, id ?? options.name ?? idFromName(file), -1),
+    recorded: messages,
+    messageTokens: tokens,
+  }
 }
 
 /** @throws LedgerError for a file of a known program whose format has no importer */
