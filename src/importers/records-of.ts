@@ -35,13 +35,13 @@ function textOf(bytes: Uint8Array): string | undefined {
 }
 
 /** A record of a line, or damage, and the number of bytes of the line up to its end. */
-export interface ReadPiece {
+interface ReadPiece {
   readonly record: RecordOrDamage
   readonly end: number
 }
 
 /** The line, or the rest of a line, in which records are searched. */
-export interface LineBytes {
+interface LineBytes {
   readonly bytes: Buffer
   readonly isEnded: boolean
   readonly where: SourceLocation

@@ -7,7 +7,7 @@
  * if a multi-byte character was cut off.
  */
 
-export interface Piece {
+interface Piece {
   readonly isObject: boolean
   readonly from: number
   readonly to: number

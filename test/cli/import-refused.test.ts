@@ -168,10 +168,13 @@ describe('a file that is not for us', () => {
         ])
       }
   })
+})
 
-  const hasNoReader = process.getBuiltinModule('node:sqlite') === undefined && hasSqlite
-  const onlyWithoutReader: typeof it.skip = hasNoReader ? it : it.skip
-  onlyWithoutReader('is a database, on a Node that cannot read it: status 2, and which Node can', async () => {
+const hasNoReader = process.getBuiltinModule('node:sqlite') === undefined && hasSqlite
+const describeWithoutReader: typeof describe.skip = hasNoReader ? describe : describe.skip
+
+describeWithoutReader('a database on a Node that cannot read it', () => {
+  it('is refused with status 2, and with the version that can', async () => {
     const database = sessions.find(({ program, isDatabase }) => program === 'cursor' && isDatabase === true)
     const [[path, statements] = ['', '']] = Object.entries(database?.files ?? {})
     await mkdir(dirname(join(folder, path)), { recursive: true })

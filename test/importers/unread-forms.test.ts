@@ -50,7 +50,10 @@ describe('a file of a program without an importer', () => {
   })
 
   it('is rejected with a list of the programs that have an importer', () => {
-    const sentence = refusalOfForm('chat.md', { name: 'a Markdown export of Cursor', isOfProgram: true }, ['codex', 'pi'])
+    const sentence = refusalOfForm('chat.md', { name: 'a Markdown export of Cursor', isOfProgram: true }, [
+      'codex',
+      'pi',
+    ])
     expect(sentence).toBe(
       'chat.md looks like a Markdown export of Cursor, for which there is no importer. There are importers for codex, pi',
     )

@@ -24,7 +24,7 @@ function withValue(value: unknown, [first, ...rest]: Path, replacement: unknown)
 }
 
 /** An unfinished form of a file. */
-export interface PendingFile {
+interface PendingFile {
   readonly content: string
   /** The record that is not finished, as text: its own messages may be missing. */
   readonly record: string

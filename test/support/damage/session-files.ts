@@ -17,7 +17,7 @@ export async function writeSession({ files, isDatabase }: Session, folder: strin
   return join(folder, Object.keys(files)[0] ?? '')
 }
 
-export interface ReadSession {
+interface ReadSession {
   readonly program: string | undefined
   readonly items: readonly TranscriptItem[]
 }

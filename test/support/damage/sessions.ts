@@ -259,7 +259,7 @@ const chatgpt = JSON.stringify([
   },
 ])
 
-export const AIDER_LINES: readonly string[] = [
+const AIDER_LINES: readonly string[] = [
   '',
   '# aider chat started at 2026-03-10 08:00:00',
   '',
