@@ -135,7 +135,8 @@ function createReader(path: string): TranscriptReader {
     if ((parentUuid ?? '') === '') return undefined
     return [...conversations.values()].find(
       (each) =>
-        sides.has(each) === isSide && (each.branches.knows(parentUuid ?? '') || each.pending?.boundary.id === parentUuid),
+        sides.has(each) === isSide &&
+        (each.branches.knows(parentUuid ?? '') || each.pending?.boundary.id === parentUuid),
     )
   }
 

@@ -129,7 +129,11 @@ function callsOf(record: Fields, id: string): readonly Call[] {
     // Without an id, a call among the parts cannot be distinguished from those in `toolCalls`.
     const callId = textIn(functionCall?.['id']) ?? (isKnown ? undefined : `${id}-part-${String(at + 1)}`)
     if (functionCall !== undefined && callId !== undefined && !calls.has(callId))
-      calls.set(callId, { call: callOf(callId, functionCall['name'], functionCall['args']), result: undefined, isPart: true })
+      calls.set(callId, {
+        call: callOf(callId, functionCall['name'], functionCall['args']),
+        result: undefined,
+        isPart: true,
+      })
   }
   return [...calls.values()]
 }

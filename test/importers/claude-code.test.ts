@@ -459,12 +459,11 @@ describe('the tree', () => {
   })
 
   it('reports damage if the messages of the restored branch are no longer in memory', () => {
-    const long = 'x'.repeat(1_500_000)
     const items = read([
       user('u1', null, 'one'),
-      user('u2', 'u1', long),
+      user('u2', 'u1', 'x'.repeat(1_500_000)),
       user('u3', 'u2', 'three'),
-      user('u4', 'u1', long),
+      user('u4', 'u1', 'y'.repeat(1_500_000)),
       user('u5', 'u3', 'back'),
     ])
     expect(items.flatMap((item) => (item.kind === 'damage' ? [item.detail] : []))).toEqual([

@@ -7,6 +7,7 @@ import { either as E } from 'fp-ts'
 import fc from 'fast-check'
 import { createVerify } from '../../src/audit/verify.js'
 import { contextOf } from '../../src/domain/compaction/context.js'
+import { placeholderFor } from '../../src/domain/conversation/placeholders.js'
 import { conversationStream } from '../../src/domain/values/ids.js'
 import { createRecordTranscript, type RecordedTranscript } from '../../src/importers/record-transcript.js'
 import { observedConversationId } from '../../src/importers/observed-id.js'
@@ -49,10 +50,12 @@ async function eventsOf(harness: Harness): Promise<RecordedEvent[]> {
 const dataOf = async (harness: Harness): Promise<unknown[]> =>
   (await eventsOf(harness)).map(({ type, data }) => ({ type, data }))
 
+/** The contents of the context, without the placeholders of calls that have no result. */
 async function contentsAt(harness: Harness, at?: number): Promise<unknown[]> {
   const context = contextOf(await loadConversation(harness.log, ID, at))
   if (E.isLeft(context)) throw new Error(context.left.kind)
-  return context.right.messages.map(({ content }) => content)
+  const placeholder = placeholderFor('').content
+  return context.right.messages.map(({ content }) => content).filter((content) => content !== placeholder)
 }
 
 async function verified(harness: Harness): Promise<readonly unknown[]> {
