@@ -50,12 +50,15 @@ async function eventsOf(harness: Harness): Promise<RecordedEvent[]> {
 const dataOf = async (harness: Harness): Promise<unknown[]> =>
   (await eventsOf(harness)).map(({ type, data }) => ({ type, data }))
 
-/** The contents of the context, without the placeholders of calls that have no result. */
+/** The contents of the context, without what the ledger adds to make calls valid: placeholders, and a heading of results. */
 async function contentsAt(harness: Harness, at?: number): Promise<unknown[]> {
   const context = contextOf(await loadConversation(harness.log, ID, at))
   if (E.isLeft(context)) throw new Error(context.left.kind)
   const placeholder = placeholderFor('').content
-  return context.right.messages.map(({ content }) => content).filter((content) => content !== placeholder)
+  return context.right.messages.flatMap(({ content }) => {
+    if (content === placeholder) return []
+    return typeof content === 'string' ? [content.replace(/^\[late result of the call [^\]]*\]\n/u, '')] : [content]
+  })
 }
 
 async function verified(harness: Harness): Promise<readonly unknown[]> {
