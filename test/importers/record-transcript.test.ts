@@ -55,7 +55,7 @@ async function contentsAt(harness: Harness, at?: number): Promise<unknown[]> {
   const context = contextOf(await loadConversation(harness.log, ID, at))
   if (E.isLeft(context)) throw new Error(context.left.kind)
   const placeholder = placeholderFor('').content
-  return context.right.messages.flatMap(({ content }) => {
+  return context.right.messages.flatMap(({ content }): unknown[] => {
     if (content === placeholder) return []
     return typeof content === 'string' ? [content.replace(/^\[late result of the call [^\]]*\]\n/u, '')] : [content]
   })
