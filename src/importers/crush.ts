@@ -1,15 +1,16 @@
 /**
  * Crush: the database `.crush/crush.db` of a project. A message has its parts as JSON; a summary is a message of its own,
- * with which the context begins afterwards. Written for the migrations of charmbracelet/crush up to 2026-03 (0.1 to 0.40).
+ * with which the context begins afterwards. The session of a sub-agent is named `<message>$$<call>`. Times are in seconds,
+ * although the schema says milliseconds. Written for charmbracelet/crush up to 2026-08.
  */
 import { dataFolder } from '../lib/user-folders.js'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { isRecord } from '../lib/is-record.js'
 import { contentText, type ContentPart, type MessageBody } from '../domain/values/message.js'
 import { textIn } from '../lib/text-in.js'
-import { contentOf, inside, unixTime, type Fields } from './bodies.js'
-import { textPart, toContentPart } from './content-part.js'
+import { contentOf, inside, jsonText, unixTime, type Fields } from './bodies.js'
+import { contentParts, textPart, toContentPart } from './content-part.js'
 import {
   assistantBody,
   contextAfter,
@@ -23,6 +24,7 @@ import type {
   Head,
   Importer,
   Layout,
+  Parent,
   SourceLocation,
   TranscriptItem,
   TranscriptReader,
@@ -41,19 +43,33 @@ const partsIn = (parts: unknown): readonly Part[] =>
     return type === undefined || !isRecord(data) ? [] : [{ type, data }]
   })
 
+/** A command that the user ran, with its output, as Crush sends it to the model. */
+const commandText = ({ command, output, exit_code: code }: Fields): string =>
+  [`$ ${jsonText(command)}`, jsonText(output), `(exit code ${jsonText(code)})`].join('\n')
+
 function contentPart({ type, data }: Part): readonly ContentPart[] {
   const text = textIn(data['text'])
+  if (type === 'shell_command') return [textPart(commandText(data))]
   if (type === 'finish' || type === 'tool_call' || type === 'tool_result') return []
   if (type === 'text') return text === undefined ? [] : [textPart(text)]
-  if (type === 'reasoning' && textIn(data['thinking']) === undefined) return []
+  if (type === 'reasoning' && (textIn(data['thinking']) ?? textIn(data['signature'])) === undefined) return []
   return [toContentPart({ ...data, type: type === 'reasoning' ? 'thinking' : type })]
 }
+
+/** The model ended with an error, or the user stopped it. */
+const isFailed = (parts: readonly Part[]): boolean =>
+  parts.some(({ type, data }) => type === 'finish' && (data['reason'] === 'error' || data['reason'] === 'canceled'))
 
 function messagesOf(role: string, parts: readonly Part[]): readonly NewMessage[] {
   const results = parts.flatMap(({ type, data }): readonly NewMessage[] => {
     const toolCallId = textIn(data['tool_call_id'])
     if (type !== 'tool_result' || toolCallId === undefined) return []
-    const content = textIn(data['content']) ?? ''
+    const media = textIn(data['data'])
+    const { content: words = '', mime_type: mediaType } = data
+    const content =
+      media === undefined
+        ? jsonText(words)
+        : contentOf([...contentParts(words), toContentPart({ type: 'media', mimeType: mediaType, data: media })])
     return [{ body: { role: 'tool', content, toolCallId }, ...(data['is_error'] === true ? { isError: true } : {}) }]
   })
   const content = parts.flatMap(contentPart)
@@ -69,64 +85,85 @@ function messagesOf(role: string, parts: readonly Part[]): readonly NewMessage[]
   return [...results, { body, ...(isHidden || role === 'tool' ? { byProgram: true } : {}) }]
 }
 
-class CrushReader implements TranscriptReader {
-  /** The program is writing the last answer of the session. */
-  private isUnfinished = false
+/** The directory of the project: the one that contains `.crush`. */
+function projectOf(file: string): string | undefined {
+  const folder = dirname(file)
+  return basename(folder) === '.crush' ? dirname(folder) : undefined
+}
 
-  end(): [] {
-    return []
+/** The parent of a sub-agent's session, with the call in its id. */
+function parentOf(id: string | undefined, parentId: unknown): Parent | undefined {
+  const sourceId = textIn(parentId)
+  const [, callId] = /\$\$(.+)$/u.exec(id ?? '') ?? []
+  return sourceId === undefined ? undefined : { sourceId, how: 'sub-agent', callId }
+}
+
+class CrushReader implements TranscriptReader {
+  /** An answer without an end. The program may be writing it, unless another message follows. */
+  private unfinished: { readonly row: Fields; readonly where: SourceLocation } | undefined;
+
+  *end(): Generator<TranscriptItem> {
+    if (this.unfinished === undefined) return
+    yield { kind: 'left-out', what: 'unfinished answer', where: this.unfinished.where }
+    this.unfinished = undefined
   }
 
   *take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
     const session = inside(value, 'session')
     const message = inside(value, 'message')
     if (isRecord(session)) {
-      const parent = textIn(session['parent_session_id'])
-      this.isUnfinished = false
+      const id = textIn(session['id'])
+      yield* this.end()
       yield {
         kind: 'conversation',
-        sourceId: textIn(session['id']) ?? where.file,
-        ...(parent === undefined ? {} : { parent: { sourceId: parent, how: 'sub-agent' } }),
+        sourceId: id ?? where.file,
+        parent: parentOf(id, session['parent_session_id']),
         title: textIn(session['title']),
-        cwd: textIn(session['workspace_cwd']),
+        cwd: textIn(session['workspace_cwd']) ?? projectOf(where.file),
         startedAt: unixTime(session['created_at']),
         where,
       }
-    } else if (isRecord(message)) yield* this.message(message, where)
-    else yield { kind: 'left-out', what: 'row', where }
+    } else if (isRecord(message)) {
+      const before = this.unfinished
+      if (before !== undefined) yield* messageItemsOf(before.row, before.where)
+      this.unfinished = isFinished(message) ? undefined : { row: message, where }
+      if (this.unfinished === undefined) yield* messageItemsOf(message, where)
+    } else yield { kind: 'left-out', what: 'row', where }
   }
+}
 
-  private *message(row: Fields, where: SourceLocation): Generator<TranscriptItem> {
-    const role = textIn(row['role']) ?? 'user'
-    const parts = partsIn(jsonColumn(row['parts']))
-    const isFinished =
-      role !== 'assistant' || row['finished_at'] !== null || parts.some(({ type }) => type === 'finish')
-    this.isUnfinished ||= !isFinished
-    if (this.isUnfinished) {
-      yield { kind: 'left-out', what: 'unfinished answer', where }
-      return
+const isFinished = (row: Fields): boolean =>
+  row['role'] !== 'assistant' ||
+  row['finished_at'] !== null ||
+  partsIn(jsonColumn(row['parts'])).some(({ type }) => type === 'finish')
+
+function* messageItemsOf(row: Fields, where: SourceLocation): Generator<TranscriptItem> {
+  const role = textIn(row['role']) ?? 'user'
+  const parts = partsIn(jsonColumn(row['parts']))
+  const sourceId = String(row['id'])
+  const at = unixTime(row['created_at'])
+  const model = textIn(row['model'])
+  // Of a summary, Crush sends only the text.
+  const isSummary = row['is_summary_message'] === 1
+  const messages = messagesOf(role, isSummary ? parts.filter(({ type }) => type === 'text') : parts)
+  const [first] = messages
+  if (!isSummary) {
+    if (first === undefined) yield { kind: 'left-out', what: `empty ${role}`, where }
+    yield* messageItems(messages, { sourceId, at, answerId: sourceId, model, where })
+  } else if (isFailed(parts) || !isFinished(row)) yield { kind: 'left-out', what: 'failed summary', where }
+  else {
+    const body: MessageBody | undefined =
+      first === undefined ? undefined : { role: 'user', content: first.body.content }
+    yield {
+      kind: 'compaction',
+      sourceId,
+      at,
+      trigger: 'unknown',
+      summary: summaryFrom(body === undefined ? undefined : contentText(body.content)),
+      context: contextAfter(body),
+      model,
+      where,
     }
-    const sourceId = String(row['id'])
-    const at = unixTime(row['created_at'])
-    const messages = messagesOf(role, parts)
-    const [first] = messages
-    if (row['is_summary_message'] === 1) {
-      const body: MessageBody | undefined =
-        first === undefined ? undefined : { role: 'user', content: first.body.content }
-      yield {
-        kind: 'compaction',
-        sourceId,
-        at,
-        trigger: 'unknown',
-        summary: summaryFrom(body === undefined ? undefined : contentText(body.content)),
-        context: contextAfter(body),
-        model: textIn(row['model']),
-        where,
-      }
-      return
-    }
-    if (messages.length === 0) yield { kind: 'left-out', what: `empty ${role}`, where }
-    yield* messageItems(messages, { sourceId, at, answerId: sourceId, model: textIn(row['model']), where })
   }
 }
 

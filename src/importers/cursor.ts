@@ -1,9 +1,11 @@
 /**
- * Cursor: the transcripts of its agents (`~/.cursor/projects/<project>/agent-transcripts/`), and the composers in the
- * database `state.vscdb`. A line of a transcript has a message without id, time or results of its calls. In the database,
- * `composerData:<id>` lists the bubbles of a conversation, and `bubbleId:<composer>:<id>` is a bubble: a prompt, an answer,
- * or one call with its result. Only the latest summary of a conversation is stored. Written for composers `_v` 3 to 10 and
- * bubbles `_v` 2 and 3 (Cursor 0.43 to 2.x), as SpecStory, agentsview and others read them; Cursor publishes no format.
+ * Cursor: the transcripts of its agents (`~/.cursor/projects/<project>/agent-transcripts/`), the stores of its command line
+ * (`cursor-store.ts`), and the composers in the database `state.vscdb`. A line of a transcript has a message without id,
+ * time or results of its calls; if the session has a store, that is read instead. In the database, `composerData:<id>`
+ * lists the bubbles of a conversation, `bubbleId:<composer>:<id>` is a bubble (a prompt, an answer, or one call with its
+ * result), and `composerHeaders` has the project. Only the latest summary of a conversation is stored. Other tables and
+ * keys contain credentials, and are not read. Written for composers `_v` 3 to 17 and bubbles `_v` 2 and 3 (Cursor 0.43 to
+ * 3.x), as SpecStory, agentsview and others read them; Cursor publishes no format.
  */
 import { isRecord } from '../lib/is-record.js'
 import { join } from 'node:path'
@@ -13,7 +15,16 @@ import { textIn } from '../lib/text-in.js'
 import { countIn, type Fields, inside, jsonText, stemOf, timeIn } from './bodies.js'
 import { answerBody, contextAfter, functionCall, knownUsage, messageItems, type NewMessage } from './message-items.js'
 import type { ContentId } from './content-id.js'
-import { databaseFiles, databaseRecords, jsonColumn, SQLITE, type Database, type DatabaseRecord } from './sqlite.js'
+import {
+  columnsOf,
+  databaseFiles,
+  databaseRecords,
+  jsonColumn,
+  SQLITE,
+  type Database,
+  type DatabaseRecord,
+} from './sqlite.js'
+import { isStore, storeItems, storeOf, storeRows, transcriptOf } from './cursor-store.js'
 import { messagesIn } from './task-blocks.js'
 import { editorFolders } from './task-files.js'
 import { withoutRepeats } from './repeats.js'
@@ -43,13 +54,19 @@ function bubbleMessages(bubble: Fields, id: string): readonly NewMessage[] {
   const text = textIn(bubble['text'])
   if (bubble['type'] === 1) return text === undefined ? [] : [{ body: { role: 'user', content: text } }]
   const thinking = textIn(inside(bubble, 'thinking', 'text')) ?? textIn(bubble['thinking'])
+  const signature = textIn(inside(bubble, 'thinking', 'signature'))
   const tool = bubble['toolFormerData']
   const callId = textIn(inside(tool, 'toolCallId')) ?? id
   const name = textIn(inside(tool, 'name'))
   const status = textIn(inside(tool, 'status')) ?? 'completed'
-  const input = inside(tool, 'rawArgs') ?? inside(tool, 'params') ?? {}
-  const calls = name === undefined ? [] : [functionCall(callId, name, input)]
-  const body = answerBody(thinking === undefined ? [] : [{ type: 'thinking', thinking }], text, calls)
+  const rawArguments = inside(tool, 'rawArgs')
+  const input = rawArguments === '' ? undefined : rawArguments
+  const calls = name === undefined ? [] : [functionCall(callId, name, input ?? inside(tool, 'params') ?? {})]
+  const thoughts =
+    thinking === undefined && (signature === undefined || text !== undefined || name !== undefined)
+      ? []
+      : [{ type: 'thinking', thinking: thinking ?? '', ...(thinking === undefined ? { signature } : {}) }]
+  const body = answerBody(thoughts, text, calls)
   const answers: readonly NewMessage[] = body === undefined ? [] : [{ body }]
   if (name === undefined || !FINAL.has(status)) return answers
   const result = inside(tool, 'result')
@@ -78,18 +95,14 @@ function transcriptIds(path: string): { readonly sourceId: string; readonly pare
   return { sourceId, parent: caller === undefined ? undefined : { sourceId: caller, how: 'sub-agent' } }
 }
 
-interface Bubble {
-  readonly data: Fields
-  readonly id: string
-  readonly where: SourceLocation
-}
-
 class CursorReader implements TranscriptReader {
   private hasBegun = false
+  /** The session has a store, so the lines of its transcript are not messages of their own. */
+  private hasStore = false
   private previousId = ''
   private composer: { readonly data: Fields; readonly emitted: string[] } | undefined
-  /** A bubble with a call that has no result. It is left out if it is the last one, because it may still change. */
-  private pending: Bubble | undefined
+  /** Calls without a result, in the order of the conversation. The program may be running them. */
+  private running: { readonly bubble: Fields; readonly id: string; readonly where: SourceLocation }[] = []
 
   constructor(
     private readonly path: string,
@@ -98,45 +111,56 @@ class CursorReader implements TranscriptReader {
 
   *take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
     if (!isRecord(value)) yield { kind: 'left-out', what: 'record', where }
-    else if (isRecord(value['composer'])) yield* this.begin(value['composer'], textIn(value['composerId']) ?? '', where)
-    else if (isRecord(value['bubble'])) yield* this.bubble(value['bubble'], textIn(value['bubbleId']) ?? '', where)
+    else if (isRecord(value['composer'])) yield* this.begin(value['composer'], value, where)
+    else if (isRecord(value['store'])) {
+      this.hasStore = true
+      yield* storeItems(value['store'], where)
+    } else if (isRecord(value['bubble'])) yield* this.bubble(value['bubble'], textIn(value['bubbleId']) ?? '', where)
     else yield* this.line(value, where)
   }
 
   *end(): Generator<TranscriptItem> {
-    if (this.pending !== undefined)
-      yield { kind: 'left-out', what: 'bubble of an unfinished answer', where: this.pending.where }
+    for (const { where } of this.running) yield { kind: 'left-out', what: 'running call', where }
+    this.running = []
   }
 
-  private *begin(data: Fields, composerId: string, where: SourceLocation): Generator<TranscriptItem> {
+  private *begin(data: Fields, { composerId, header }: Fields, where: SourceLocation): Generator<TranscriptItem> {
     yield* this.end()
-    this.pending = undefined
     this.composer = { data, emitted: [] }
+    const folder = (of: unknown): string | undefined => textIn(inside(of, 'workspaceIdentifier', 'uri', 'fsPath'))
     const conversation: Omit<ConversationItem, 'where'> = {
       kind: 'conversation',
-      sourceId: composerId,
-      title: textIn(data['name']),
+      sourceId: textIn(composerId) ?? '',
+      title: textIn(data['name']) ?? textIn(inside(header, 'name')),
       startedAt: timeIn(countIn(data['createdAt'])),
-      cwd: textIn(inside(data, 'workspaceIdentifier', 'uri', 'fsPath')),
+      cwd: folder(data) ?? folder(header),
     }
     yield { ...conversation, where }
   }
 
-  private *bubble(data: Fields, id: string, where: SourceLocation): Generator<TranscriptItem> {
-    const bubble = { data, id, where }
-    const { pending } = this
-    const status = textIn(inside(data, 'toolFormerData', 'status'))
-    this.pending = status === undefined || FINAL.has(status) ? undefined : bubble
-    if (pending !== undefined) yield* this.bubbleItems(pending)
-    if (this.pending === undefined) yield* this.bubbleItems(bubble)
-  }
-
-  private *bubbleItems({ data: bubble, id, where }: Bubble): Generator<TranscriptItem> {
+  private *bubble(bubble: Fields, id: string, where: SourceLocation): Generator<TranscriptItem> {
     const { composer } = this
     if (composer === undefined) {
       yield { kind: 'left-out', what: 'bubble without a conversation', where }
       return
     }
+    const status = textIn(inside(bubble, 'toolFormerData', 'status'))
+    if (status !== undefined && !FINAL.has(status)) {
+      this.running.push({ bubble, id, where })
+      return
+    }
+    // Without another call after it, the model or the user continued: a call without a result does not get one any more.
+    if (status === undefined)
+      for (const call of this.running.splice(0)) yield* this.bubbleItems(call.bubble, call.id, composer, call.where)
+    yield* this.bubbleItems(bubble, id, composer, where)
+  }
+
+  private *bubbleItems(
+    bubble: Fields,
+    id: string,
+    composer: NonNullable<CursorReader['composer']>,
+    where: SourceLocation,
+  ): Generator<TranscriptItem> {
     const messages = bubbleMessages(bubble, id)
     const model =
       textIn(inside(bubble, 'modelInfo', 'modelName')) ?? textIn(inside(composer.data, 'modelConfig', 'modelName'))
@@ -169,6 +193,11 @@ class CursorReader implements TranscriptReader {
 
   /** A line of an agent's transcript. */
   private *line(line: Fields, where: SourceLocation): Generator<TranscriptItem> {
+    if (this.hasStore) {
+      this.previousId = this.contentId(`${this.previousId} ${canonicalJson(recordable(line))}`)
+      yield { kind: 'withdrawal', sourceIds: [this.previousId], isReplaced: true, where }
+      return
+    }
     if (!this.hasBegun) {
       this.hasBegun = true
       yield { kind: 'conversation', ...transcriptIds(this.path), where }
@@ -185,6 +214,10 @@ class CursorReader implements TranscriptReader {
 /** The composers of a database with their bubbles, in the order of each conversation. */
 function* composerRows(database: Database): Generator<DatabaseRecord> {
   const select = 'SELECT CAST(value AS TEXT) AS value FROM cursorDiskKV WHERE key = ?'
+  const headerOf = columnsOf(database, 'composerHeaders').has('value')
+    ? (id: string) =>
+        jsonColumn(database.all('SELECT value FROM composerHeaders WHERE composerId = ?', id)[0]?.['value'])
+    : () => undefined
   const keys = database.all(
     "SELECT key FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' ORDER BY key",
   )
@@ -197,7 +230,7 @@ function* composerRows(database: Database): Generator<DatabaseRecord> {
       ? data['fullConversationHeadersOnly']
       : []
     if (inline.length === 0 && headers.length === 0) continue
-    yield { value: { composer: data, composerId }, path: String(key) }
+    yield { value: { composer: data, composerId, header: headerOf(composerId) }, path: String(key) }
     for (const entry of inline.length > 0 ? inline : headers) {
       const bubbleId = textIn(inside(entry, 'bubbleId')) ?? ''
       const path = `bubbleId:${composerId}:${bubbleId}`
@@ -217,6 +250,7 @@ const isLine = (record: unknown): boolean =>
   Object.keys(record).every((name) => FIELDS.has(name))
 
 function recognize({ path, records, text }: Head): Layout | undefined {
+  if (text.startsWith(SQLITE) && isStore(path)) return 'own'
   if (text.startsWith(SQLITE))
     return /\/state\.vscdb$/iu.test(path) && (/\/cursor\//iu.test(path) || text.includes('cursorDiskKV'))
       ? 'own'
@@ -233,11 +267,21 @@ export const cursor: Importer = {
   title: 'Cursor',
   homes: (environment, home) => [
     join(home, '.cursor', 'projects'),
+    join(home, '.cursor', 'chats'),
     ...editorFolders(['Cursor'], environment, home).map((folder) => join(folder, 'globalStorage', 'state.vscdb')),
   ],
   recognize,
-  siblings: databaseFiles,
-  records: (path, layout) => (layout === 'own' ? databaseRecords(path, composerRows) : undefined),
+  async siblings(path) {
+    if (/\.vscdb$/iu.test(path)) return await databaseFiles(path)
+    const store = isStore(path) ? path : await storeOf(path)
+    if (store === undefined) return await databaseFiles(path)
+    const transcript = isStore(path) ? await transcriptOf(path) : path
+    return [...(await databaseFiles(store)), ...(transcript === undefined ? [] : [transcript])]
+  },
+  records(path, layout) {
+    if (/\/store\.db(?:-wal)?$/iu.test(path.replaceAll('\\', '/'))) return databaseRecords(path, storeRows(path))
+    return layout === 'own' && !/\.jsonl$/iu.test(path) ? databaseRecords(path, composerRows) : undefined
+  },
   makesContentIds: true,
   read: (path, contentId) =>
     withoutRepeats(new CursorReader(path, contentId), { id: 'id', times: ['timestamp', 'timestamp_ms'] }),

@@ -1,18 +1,19 @@
 /**
  * Goose: sessions in the database `sessions.db`, in a JSON Lines file each in older versions, or as JSON of
- * `goose session export`. Written for the schema of `crates/goose/src/session/session_manager.rs` up to version 5 and its
- * successors with `message_id` (Goose 1.0 to 1.20). A compaction keeps every message, and marks it invisible for the
- * agent; after them it inserts its summary and an instruction to continue, both invisible for the user.
+ * `goose session export`. Written for the schema of `crates/goose/src/session/session_manager.rs` up to version 17. A
+ * compaction keeps every message, and marks it invisible for the agent; after them it inserts its summary and an
+ * instruction to continue, both invisible for the user, and often a copy of the user's newest prompt. `usage_ledger` has
+ * what the compaction cost. Goose also replaces single calls of tools with a text that only the agent sees.
  */
 import { dataFolder } from '../lib/user-folders.js'
 import { isRecord } from '../lib/is-record.js'
 import { join } from 'node:path'
 import { contentText, type ToolCall } from '../domain/values/message.js'
 import { textIn } from '../lib/text-in.js'
-import { contentOf, countIn, type Fields, inside, jsonText, stemOf, timeIn, unixTime } from './bodies.js'
+import { contentOf, countIn, type Fields, inside, jsonText, listIn, stemOf, timeIn, unixTime } from './bodies.js'
 import { contentPart } from './content-part.js'
 import type { ContentId } from './content-id.js'
-import { assistantBody, functionCall, messageItems, type NewMessage } from './message-items.js'
+import { assistantBody, functionCall, knownUsage, messageItems, type NewMessage } from './message-items.js'
 import {
   columnsOf,
   databaseFiles,
@@ -33,6 +34,7 @@ import type {
   TranscriptItem,
   TranscriptReader,
   TranscriptRecord,
+  Usage,
 } from './transcript.js'
 
 const isCall = ({ type }: Fields): boolean => type === 'toolRequest' || type === 'frontendToolRequest'
@@ -68,8 +70,40 @@ interface GooseMessage {
   readonly role: 'user' | 'assistant'
   readonly content: unknown
   readonly at: string | undefined
-  readonly isHidden: boolean
+  readonly forUser: boolean
+  readonly forAgent: boolean
   readonly where: SourceLocation
+}
+
+/** A summary, and the instruction that follows it. */
+type Compaction = readonly [GooseMessage, GooseMessage]
+
+/** The usage of a compaction, and when it was recorded. */
+interface CompactionUsage {
+  readonly at: number
+  readonly model: string | undefined
+  readonly usage: Usage | undefined
+}
+
+/** The usage is recorded when the answer is complete, at most this long after it begins. */
+const USAGE_WITHIN_MS = 10 * 60_000
+
+function compactionUsage(row: Fields): CompactionUsage {
+  const usage = knownUsage({
+    inputTokens: countIn(row['input_tokens']),
+    outputTokens: countIn(row['output_tokens']),
+    cacheReadTokens: countIn(row['cache_read_tokens']),
+    cacheWriteTokens: countIn(row['cache_write_tokens']),
+    cost: countIn(row['cost']),
+  })
+  return { at: Date.parse(unixTime(row['created_timestamp']) ?? ''), model: textIn(row['model']), usage }
+}
+
+const textOf = ({ role, content, id }: GooseMessage): string | undefined => {
+  const [first, second] = messagesOf(role, content, id)
+  return second === undefined && typeof first?.body.content === 'string' && first.body.toolCalls === undefined
+    ? textIn(first.body.content)
+    : undefined
 }
 
 /** A message; undefined for another record. */
@@ -85,8 +119,12 @@ const isMessage = (value: unknown): boolean => messageIn(value) !== undefined
 class GooseReader implements TranscriptReader {
   private conversation: Omit<ConversationItem, 'where'> | undefined
   private model: string | undefined
-  /** A message that waits for its successor, which shows whether it is a summary. */
+  /** Messages that wait for their successor: a message, or the summary and the instruction of a compaction. */
   private pending: GooseMessage | undefined
+  private compaction: Compaction | undefined
+  /** The newest prompt that is only a text. An automatic compaction repeats it. */
+  private prompt: GooseMessage | undefined
+  private costs: CompactionUsage[] = []
   private idOf: (record: unknown) => string
 
   constructor(
@@ -111,12 +149,15 @@ class GooseReader implements TranscriptReader {
 
   *end(): Generator<TranscriptItem> {
     yield* this.release(undefined)
+    yield* this.compact(undefined)
   }
 
   private *session(session: Fields, where: SourceLocation): Generator<TranscriptItem> {
-    yield* this.release(undefined)
+    yield* this.end()
     const parent = textIn(session['parent_session_id'])
     this.idOf = createContentIds(this.contentId)
+    this.prompt = undefined
+    this.costs = listIn(session['compactions']).filter(isRecord).map(compactionUsage)
     this.model = textIn(inside(jsonColumn(session['model_config_json']) ?? session['model_config'], 'model_name'))
     this.conversation = {
       kind: 'conversation',
@@ -137,45 +178,89 @@ class GooseReader implements TranscriptReader {
       role: role === 'assistant' ? role : 'user',
       content,
       at: unixTime(created),
-      isHidden: inside(metadata, 'userVisible') === false,
+      forUser: inside(metadata, 'userVisible') !== false,
+      forAgent: inside(metadata, 'agentVisible') !== false,
       where,
     }
-    if (yield* this.release(next)) return
+    if (yield* this.compact(next)) return
+    const { pending } = this
+    if (pending?.role === 'user' && !pending.forUser && next.role === 'assistant' && !next.forUser) {
+      this.compaction = [pending, next]
+      this.pending = undefined
+      return
+    }
+    yield* this.release(next)
     this.pending = next
   }
 
-  /** Yields the pending message. Returns true if it is a summary to which `next` belongs. */
-  private *release(next: GooseMessage | undefined): Generator<TranscriptItem, boolean> {
+  /** Yields the pending message. */
+  private *release(next: GooseMessage | undefined): Generator<TranscriptItem> {
     const { pending } = this
     this.pending = undefined
-    if (pending === undefined) return false
-    const messages = messagesOf(pending.role, pending.content, pending.id)
-    const { id, at, where } = pending
-    if (pending.isHidden && pending.role === 'user' && next?.isHidden === true && next.role === 'assistant') {
-      const bodies = [...messages, ...messagesOf(next.role, next.content, next.id)].map(({ body }) => body)
-      yield {
-        kind: 'compaction',
-        sourceId: id,
-        at,
-        trigger: 'unknown',
-        summary: { kind: 'text', text: contentText(messages[0]?.body.content ?? '') },
-        context: bodies.map((body, index) => ({ kind: 'inserted', body, ...(index === 0 ? { isSummary: true } : {}) })),
-        where,
-      }
-      return true
-    }
-    if (messages.length === 0) yield { kind: 'left-out', what: `empty ${pending.role}`, where }
+    if (pending === undefined) return
+    const { id, role, content, at, forUser, forAgent, where } = pending
+    // The prompt that a compaction repeats is invisible for both.
+    const isRepeated = !forAgent && next?.role === 'user' && !next.forUser
+    const messages = messagesOf(role, content, id).map((each): NewMessage =>
+      forUser || isRepeated || role !== 'user' ? each : { ...each, byProgram: true },
+    )
+    if (role === 'user' && (forUser || isRepeated) && textOf(pending) !== undefined) this.prompt = pending
+    if (messages.length === 0) yield { kind: 'left-out', what: `empty ${role}`, where }
     yield* messageItems(messages, { sourceId: id, at, model: this.model, where })
-    return false
+  }
+
+  /** Yields the pending compaction. Returns true if `next` repeats the prompt that the compaction keeps. */
+  private *compact(next: GooseMessage | undefined): Generator<TranscriptItem, boolean> {
+    const { compaction, prompt } = this
+    this.compaction = undefined
+    if (compaction === undefined) return false
+    const [summary, instruction] = compaction
+    const bodies = [summary, instruction].flatMap(({ role, content, id }) =>
+      messagesOf(role, content, id).map(({ body }) => body),
+    )
+    const isRepeated =
+      next?.role === 'user' && next.at === instruction.at && prompt !== undefined && textOf(next) === textOf(prompt)
+    const { model, usage } = this.costOf(summary)
+    yield {
+      kind: 'compaction',
+      sourceId: summary.id,
+      at: summary.at,
+      trigger: isRepeated ? 'auto' : 'unknown',
+      summary: { kind: 'text', text: contentText(bodies[0]?.content ?? '') },
+      context: [
+        ...bodies.map((body, index) => ({
+          kind: 'inserted' as const,
+          body,
+          ...(index === 0 ? { isSummary: true as const } : {}),
+        })),
+        ...(isRepeated ? [{ kind: 'message' as const, sourceId: prompt.id }] : []),
+      ],
+      model: model ?? this.model,
+      usage,
+      where: summary.where,
+    }
+    if (isRepeated) yield { kind: 'left-out', what: 'repeated prompt', where: next.where }
+    return isRepeated
+  }
+
+  /** The usage that was recorded for a compaction: the next one after its summary. */
+  private costOf({ at }: GooseMessage): Pick<CompactionUsage, 'model' | 'usage'> {
+    const start = Date.parse(at ?? '')
+    const index = this.costs.findIndex((cost) => cost.at >= start - 1000 && cost.at <= start + USAGE_WITHIN_MS)
+    const [found] = index === -1 ? [] : this.costs.splice(0, index + 1).slice(-1)
+    return { model: found?.model, usage: found?.usage }
   }
 }
 
 /** The rows of the database, session by session. */
 function* gooseRows(database: Database): Generator<DatabaseRecord> {
   const hasIds = columnsOf(database, 'messages').has('message_id')
+  const hasCosts = columnsOf(database, 'usage_ledger').has('is_compaction')
+  const costs = 'SELECT * FROM usage_ledger WHERE session_id = ? AND is_compaction = 1 ORDER BY id'
   for (const session of database.all('SELECT * FROM sessions ORDER BY created_at, id')) {
     const id = String(session['id'])
-    yield { value: session, path: `session ${id}` }
+    const compactions = hasCosts ? database.all(costs, id) : []
+    yield { value: { ...session, compactions }, path: `session ${id}` }
     for (const row of database.all('SELECT * FROM messages WHERE session_id = ? ORDER BY created_timestamp, id', id)) {
       const content = jsonColumn(row['content_json'])
       yield {

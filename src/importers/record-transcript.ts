@@ -375,6 +375,27 @@ class Recording {
     return this.ids.get(sourceId) ?? (this.occurrences.has(sourceId) ? [sourceId] : [])
   }
 
+  /** Ids of the messages of a record, also if only an earlier import read that record. */
+  private recordedIdsOf(sourceId: string): readonly string[] {
+    const ids = this.idsOf(sourceId)
+    if (ids.length > 0) return ids
+    return [...this.hashes.keys()].filter(
+      (id) => id.startsWith(sourceId) && /^(?:#\d+)?(?:[~+]\d+)?$/u.test(id.slice(sourceId.length)),
+    )
+  }
+
+  /**
+   * Live messages that an earlier import recorded, and that follow the current record in the transcript: the program
+   * inserted the current record before them.
+   */
+  private followingMessages(): readonly ObservedEntry[] {
+    const live = this.state?.window ?? []
+    const isRead = ({ messageId }: { readonly messageId: string }): boolean =>
+      this.occurrences.has(messageId.replace(/[~+]\d+$/u, ''))
+    const lastRead = live.findLastIndex(isRead)
+    return lastRead === -1 ? [] : live.slice(lastRead + 1).map(({ messageId }) => ({ kind: 'message', messageId }))
+  }
+
   /** @param body the redacted body, as it is recorded */
   private async message(item: MessageItem, body: MessageBody): Promise<E.Either<TranscriptFailure, undefined>> {
     const { sourceId, part, byProgram, answerId, model, isError, exitCode } = item
@@ -511,7 +532,7 @@ class Recording {
       this.result.known += 1
       return E.right(undefined)
     }
-    const context = await this.entriesOf(item.context)
+    const context = [...(await this.entriesOf(item.context)), ...this.followingMessages()]
     const unknown = (item.unknown ?? []).flatMap((sourceId) => this.idsOf(sourceId))
     const recorded = await this.observe(item, context, unknown)
     if (E.isRight(recorded)) this.result.compactions += 1
@@ -552,13 +573,19 @@ class Recording {
   }
 
   private async withdrawal(item: WithdrawalItem): Promise<E.Either<TranscriptFailure, undefined>> {
-    const ids = [...new Set(item.sourceIds.flatMap((sourceId) => this.idsOf(sourceId)))]
+    const { isReplaced = false } = item
+    const ids = [
+      ...new Set(
+        item.sourceIds.flatMap((sourceId) => (isReplaced ? this.recordedIdsOf(sourceId) : this.idsOf(sourceId))),
+      ),
+    ]
     const live = ids.filter((id) => !this.known.has(`withdrawn ${id}`) && this.isLive(id))
     if (live.length === 0) {
-      this.result.known += 1
+      if (!isReplaced) this.result.known += 1
       return E.right(undefined)
     }
-    const recorded = await this.handle([{ type: 'WithdrawMessages', messageIds: live, why: 'rewound' }])
+    const why = isReplaced ? 'edited' : 'rewound'
+    const recorded = await this.handle([{ type: 'WithdrawMessages', messageIds: live, why }])
     if (E.isRight(recorded)) this.result.withdrawn += live.length
     return recorded
   }

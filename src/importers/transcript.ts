@@ -150,6 +150,11 @@ export interface CompactionItem {
 export interface WithdrawalItem {
   readonly kind: 'withdrawal'
   readonly sourceIds: readonly string[]
+  /**
+   * The records that follow contain these messages in another form. The messages are withdrawn if any import recorded
+   * them.
+   */
+  readonly isReplaced?: true | undefined
   readonly at?: string | undefined
   readonly where: SourceLocation
 }

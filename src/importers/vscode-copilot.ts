@@ -5,11 +5,12 @@
  * of the sessions of microsoft/vscode, and the metadata of microsoft/vscode-copilot-chat 0.2x to 0.3x.
  */
 import { isRecord } from '../lib/is-record.js'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { ToolCall } from '../domain/values/message.js'
 import { answerBody, contextAfter, functionCall, knownUsage, messageItems, type NewMessage } from './message-items.js'
 import { textIn } from '../lib/text-in.js'
-import { countIn, type Fields, inside, listIn, stemOf, unixTime } from './bodies.js'
+import { countIn, type Fields, inside, listIn, pathOfUri, stemOf, unixTime } from './bodies.js'
 import { editorFolders } from './task-files.js'
 import type {
   Head,
@@ -67,8 +68,27 @@ function recordedRounds(requestId: string, metadata: unknown): readonly AnswerRo
   })
 }
 
+/** The path of an address, a place in a file, or a symbol's place. */
+const pathIn = (reference: unknown): string | undefined =>
+  ['fsPath', 'path'].map((name) => textIn(inside(reference, name))).find((path) => path !== undefined) ??
+  (isRecord(reference) ? pathIn(reference['uri'] ?? reference['location'] ?? undefined) : undefined)
+
+/**
+ * A reference in the text. VS Code shows the name of a file; with its directory, two files of one name differ.
+ * @param folder the directory of the project
+ */
+function referenceText(part: unknown, folder: string | undefined): string {
+  const reference = inside(part, 'inlineReference')
+  const path = pathIn(reference)?.replaceAll('\\', '/')
+  const symbol = textIn(inside(reference, 'name')) ?? textIn(inside(part, 'name'))
+  if (path === undefined || inside(reference, 'location') !== undefined) return symbol ?? path ?? ''
+  return folder !== undefined && path.startsWith(`${folder}/`)
+    ? path.slice(folder.length + 1)
+    : path.split('/').slice(-2).join('/')
+}
+
 /** What the chat showed of an answer, for a request without recorded rounds. */
-function shownRound(requestId: string, response: readonly unknown[]): AnswerRound {
+function shownRound(requestId: string, response: readonly unknown[], folder: string | undefined): AnswerRound {
   const messages: NewMessage[] = []
   let text = ''
   let thoughts: unknown[] = []
@@ -86,7 +106,8 @@ function shownRound(requestId: string, response: readonly unknown[]): AnswerRoun
       const input = inside(part, 'toolSpecificData') ?? { message: markdown(inside(part, 'invocationMessage')) }
       flush([functionCall(callId, inside(part, 'toolId'), input)])
       messages.push(toolResult(callId, markdown(inside(part, 'pastTenseMessage')) ?? ''))
-    } else if (kind === undefined || kind === 'markdownContent')
+    } else if (kind === 'inlineReference') text += referenceText(part, folder)
+    else if (kind === undefined || kind === 'markdownContent' || kind === 'markdownVuln')
       text += markdown(part) ?? markdown(inside(part, 'content')) ?? ''
   }
   flush([])
@@ -109,23 +130,46 @@ function summariesOf(metadata: unknown): readonly { readonly roundId: string; re
   return [...new Map(found).values()]
 }
 
-/** Whether a request is finished: it has a result, or the user stopped it. */
-const isFinished = (request: Fields): boolean => isRecord(request['result']) || request['isCanceled'] === true
+/** The values of `modelState` of a request whose answer is complete, was stopped, or failed. */
+const ENDED: readonly unknown[] = [1, 2, 3]
+
+/** Whether the answer to a request may still be written. */
+const isRunning = (request: Fields): boolean =>
+  !isRecord(request['result']) &&
+  request['isCanceled'] !== true &&
+  !ENDED.includes(inside(request, 'modelState', 'value'))
+
+/** The directory of the project of a session: VS Code stores its address next to the sessions. */
+function projectOf(path: string): string | undefined {
+  try {
+    const workspace: unknown = JSON.parse(readFileSync(join(dirname(dirname(path)), 'workspace.json'), 'utf8'))
+    const folder = textIn(inside(workspace, 'folder'))
+    return folder?.startsWith('file:') === true ? pathOfUri(folder).replaceAll('\\', '/') : undefined
+  } catch {
+    return undefined
+  }
+}
 
 class VscodeReader implements TranscriptReader {
   private session: unknown
   private title: string | undefined
   private hasBegun = false
+  /** The messages of each request. */
   private readonly emitted = new Map<string, readonly string[]>()
+  /** Requests whose answer is not yielded yet. */
+  private readonly open = new Set<string>()
   /** The messages in the order in which they were yielded. */
   private order: string[] = []
   private where: SourceLocation
+
+  private readonly folder: string | undefined
 
   constructor(
     private readonly stem: string,
     path: string,
   ) {
     this.where = { file: path }
+    this.folder = projectOf(path)
   }
 
   *take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
@@ -144,50 +188,68 @@ class VscodeReader implements TranscriptReader {
       this.hasBegun = true
       this.title = title
       const sourceId = textIn(session['sessionId']) ?? this.stem
-      yield { kind: 'conversation', sourceId, title, startedAt: unixTime(session['creationDate']), where }
+      yield {
+        kind: 'conversation',
+        sourceId,
+        title,
+        cwd: this.folder,
+        startedAt: unixTime(session['creationDate']),
+        where,
+      }
     }
     const requests = listIn(session['requests']).filter(isRecord)
     const ids = new Set(requests.map((request, at) => requestIdOf(request, at)))
     for (const [requestId, sourceIds] of this.emitted) {
       if (ids.has(requestId)) continue
       this.emitted.delete(requestId)
+      this.order = this.order.filter((id) => !sourceIds.includes(id))
       yield { kind: 'withdrawal', sourceIds, where }
     }
     for (const [at, request] of requests.entries()) {
-      // The answer to the last request may still be written.
-      if (at === requests.length - 1 && !isFinished(request)) {
-        yield { kind: 'left-out', what: 'unfinished request', where }
-        return
-      }
-      if (!this.emitted.has(requestIdOf(request, at))) yield* this.request(request, requestIdOf(request, at))
+      const requestId = requestIdOf(request, at)
+      if (!this.emitted.has(requestId)) yield* this.prompt(request, requestId)
+      if (!this.open.has(requestId)) continue
+      if (at === requests.length - 1 && isRunning(request))
+        yield { kind: 'left-out', what: 'unfinished answer', where: { ...where, path: `requests ${requestId}` } }
+      else yield* this.answer(request, requestId)
     }
   }
 
-  private *request(request: Fields, requestId: string): Generator<TranscriptItem> {
+  private *prompt(request: Fields, requestId: string): Generator<TranscriptItem> {
+    const where = { ...this.where, path: `requests ${requestId}` }
+    const content = promptOf(request['message'])
+    const at = unixTime(request['timestamp'])
+    this.emitted.set(requestId, [])
+    this.open.add(requestId)
+    if (content === undefined) return
+    this.remember(requestId, requestId)
+    yield* messageItems([{ body: { role: 'user', content } }], { sourceId: requestId, at, where })
+  }
+
+  private remember(requestId: string, sourceId: string): void {
+    this.emitted.set(requestId, [...(this.emitted.get(requestId) ?? []), sourceId])
+    this.order.push(sourceId)
+  }
+
+  private *answer(request: Fields, requestId: string): Generator<TranscriptItem> {
     const where = { ...this.where, path: `requests ${requestId}` }
     const metadata = inside(request, 'result', 'metadata')
-    const prompt = promptOf(request['message'])
     const at = unixTime(request['timestamp'])
     const model = textIn(inside(metadata, 'resolvedModel')) ?? textIn(request['modelId'])
     const usage = knownUsage({
       inputTokens: countIn(inside(metadata, 'promptTokens')) ?? countIn(request['promptTokens']),
       outputTokens: countIn(inside(metadata, 'outputTokens')) ?? countIn(request['completionTokens']),
     })
+    const shown = shownRound(requestId, listIn(request['response']), this.folder)
     const recorded = recordedRounds(requestId, metadata)
-    const rounds = recorded.length > 0 ? recorded : [shownRound(requestId, listIn(request['response']))]
-    const sourceIds: string[] = []
-    const note = function* (items: Iterable<TranscriptItem>): Generator<TranscriptItem> {
-      for (const item of items) {
-        if (item.kind === 'message' && !sourceIds.includes(item.sourceId)) sourceIds.push(item.sourceId)
-        yield item
-      }
+    const rounds = recorded.length > 0 ? recorded : [shown]
+    // An earlier import may have recorded what the chat showed before the request had its rounds.
+    if (recorded.length > 0) yield { kind: 'withdrawal', sourceIds: [shown.id], isReplaced: true, where }
+    this.open.delete(requestId)
+    for (const { id, messages } of rounds) {
+      if (messages.length > 0) this.remember(requestId, id)
+      yield* messageItems(messages, { sourceId: id, at, answerId: requestId, model, usage, where })
     }
-    if (prompt !== undefined)
-      yield* note(messageItems([{ body: { role: 'user', content: prompt } }], { sourceId: requestId, at, where }))
-    for (const { id, messages } of rounds)
-      yield* note(messageItems(messages, { sourceId: id, at, answerId: requestId, model, usage, where }))
-    this.emitted.set(requestId, sourceIds)
-    this.order = [...this.order, ...sourceIds]
     for (const { roundId, text } of summariesOf(metadata)) yield this.compaction(roundId, text, at, where)
   }
 

@@ -1,19 +1,29 @@
 /**
  * Zed: the database `threads/threads.db`, with each thread as JSON, in newer versions compressed with zstd. Written for
- * `crates/agent/src/db.rs` and `thread.rs` with the version 0.3.0 of a thread, and for the older form with segments. Zed
- * records no compactions, and no times except those of the thread.
+ * `crates/agent/src/db.rs`, `thread.rs` and `thread/compaction.rs` with the version 0.3.0 of a thread, and for the older
+ * form with segments. A compaction is a message between the others; its summary is a text, or items of the provider that
+ * only the provider can read. Zed records no times except those of the thread.
  */
 import { dataFolder } from '../lib/user-folders.js'
 import * as zlib from 'node:zlib'
 import { isRecord } from '../lib/is-record.js'
 import { join } from 'node:path'
-import type { ContentPart, ToolCall } from '../domain/values/message.js'
+import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
 import { textIn } from '../lib/text-in.js'
 import { contentOf, type Fields, inside, jsonText, listIn, timeIn } from './bodies.js'
 import { textPart, toContentPart } from './content-part.js'
-import { answerBody, functionCall, messageItems, type NewMessage } from './message-items.js'
+import { answerBody, contextAfter, functionCall, messageItems, type NewMessage } from './message-items.js'
 import { databaseFiles, databaseRecords, jsonColumn, SQLITE, type Database, type DatabaseRecord } from './sqlite.js'
-import type { Head, Importer, Layout, SourceLocation, TranscriptItem, TranscriptRecord } from './transcript.js'
+import type {
+  CompactionItem,
+  ContextEntry,
+  Head,
+  Importer,
+  Layout,
+  SourceLocation,
+  TranscriptItem,
+  TranscriptRecord,
+} from './transcript.js'
 
 /** A part of a message: `{"Text": …}`, `{"Mention": …}` and so on. */
 function contentPart(part: unknown): ContentPart {
@@ -100,6 +110,77 @@ function messagesOf(message: unknown): readonly NewMessage[] {
   return isRecord(message) && 'segments' in message ? segmentMessages(message) : []
 }
 
+interface UserMessage {
+  readonly sourceId: string
+  readonly content: MessageBody['content']
+}
+
+/** After a compaction, Zed sends the newest messages of the user again, up to this size. */
+const RETAINED_BYTES = 80_000
+
+const partsOf = (content: MessageBody['content']): readonly ContentPart[] =>
+  content === null ? [] : typeof content === 'string' ? [textPart(content)] : content
+
+/** The bytes of a part that count: those of a text, or of the data of an image. */
+function bytesOf(part: ContentPart): number {
+  const data = inside(part, 'value', 'source') ?? part['text'] ?? ''
+  return Buffer.byteLength(jsonText(data))
+}
+
+/** The beginning of a text that fits in a number of bytes, cut between characters. */
+const beginningOf = (text: string, bytes: number): string =>
+  new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.from(text).subarray(0, bytes), { stream: true })
+
+/** The beginning of a content that fits in a number of bytes; undefined if nothing fits. */
+function shortened(content: MessageBody['content'], bytes: number): MessageBody['content'] | undefined {
+  const kept: ContentPart[] = []
+  let room = bytes
+  for (const part of partsOf(content)) {
+    const size = bytesOf(part)
+    if (size > room) {
+      const text = beginningOf(textIn(part['text']) ?? '', room)
+      if (text !== '') kept.push(textPart(text))
+      break
+    }
+    room -= size
+    kept.push(part)
+  }
+  return kept.length === 0 ? undefined : contentOf(kept)
+}
+
+/** The newest messages of the user that Zed sends again, oldest first. The oldest of them may be shortened. */
+function retainedMessages(users: readonly UserMessage[]): readonly ContextEntry[] {
+  const entries: ContextEntry[] = []
+  let room = RETAINED_BYTES
+  for (const { sourceId, content } of users.toReversed()) {
+    const size = partsOf(content).reduce((sum, part) => sum + bytesOf(part), 0)
+    if (size > room) {
+      const rest = shortened(content, room)
+      if (rest !== undefined) entries.push({ kind: 'inserted', body: { role: 'user', content: rest } })
+      break
+    }
+    room -= size
+    entries.push({ kind: 'message', sourceId })
+  }
+  return entries.toReversed()
+}
+
+type CompactionEffect = Pick<CompactionItem, 'summary' | 'context'>
+
+/** What a compaction leaves in the context; undefined for another message. */
+function compactionIn(message: unknown, users: readonly UserMessage[]): CompactionEffect | undefined {
+  const compaction = inside(message, 'Compaction')
+  if (compaction === undefined) return undefined
+  const text = textIn(inside(compaction, 'Summary'))
+  // A provider's own compaction replaces all earlier messages. Only the provider can read its items.
+  return text === undefined
+    ? { summary: { kind: 'opaque' }, context: [] }
+    : {
+        summary: { kind: 'text', text },
+        context: [...retainedMessages(users), ...contextAfter({ role: 'user', content: text })],
+      }
+}
+
 function* threadItems(row: Fields, thread: Fields, where: SourceLocation): Generator<TranscriptItem> {
   const parent = textIn(row['parent_id'])
   const model = textIn(inside(thread, 'model', 'model'))
@@ -116,13 +197,31 @@ function* threadItems(row: Fields, thread: Fields, where: SourceLocation): Gener
   // An edited prompt has another id, and so have the answers after it.
   let prompt = 'start'
   let count = 0
+  let isMarker = false
+  const users: UserMessage[] = []
   for (const [at, message] of listIn(thread['messages']).entries()) {
     const location = { ...where, path: `${where.path ?? ''}, message ${String(at + 1)}` }
     const userId = textIn(inside(message, 'User', 'id'))
     count = userId === undefined ? count + 1 : 0
     prompt = userId ?? prompt
     const sourceId = userId ?? `${prompt}/${String(count)}`
+    const compaction = compactionIn(message, users)
+    if (compaction !== undefined) {
+      // The command of the user for a compaction is an empty message.
+      yield {
+        kind: 'compaction',
+        sourceId,
+        trigger: isMarker ? 'manual' : 'auto',
+        ...compaction,
+        model,
+        where: location,
+      }
+      continue
+    }
     const messages = messagesOf(message)
+    const [first] = messages
+    isMarker = userId !== undefined && first === undefined
+    if (userId !== undefined && first !== undefined) users.push({ sourceId, content: first.body.content })
     if (messages.length === 0) yield { kind: 'left-out', what: 'empty message', where: location }
     yield* messageItems(messages, { sourceId, answerId: sourceId, model, where: location })
   }

@@ -167,6 +167,15 @@ function chunkBranch(
 }
 
 /** A compaction by another program, from its transcript. */
+/** What a program reports that its summary cost. */
+function usageText({ inputTokens, outputTokens, cost }: NonNullable<ObservedOrigin['told']['usage']>): string {
+  const tokens = [
+    ...(inputTokens === undefined ? [] : [`${count(inputTokens)} input tokens`]),
+    ...(outputTokens === undefined ? [] : [`${count(outputTokens)} output tokens`]),
+  ]
+  return [...tokens, ...(cost === undefined ? [] : [`$${String(cost)}`])].join(', ')
+}
+
 function observedBranch(
   {
     program,
@@ -199,6 +208,7 @@ function observedBranch(
       ? []
       : [`unknown    whether the model still received ${count(unknown.length)} of these messages`]),
     ...tokens,
+    ...(told.usage === undefined ? [] : [`usage      ${usageText(told.usage)} (reported)`]),
     `recorded   ${recordedText(recorded)}`,
   ]
   return { lines: isBrief ? [head] : [head, ...details], under: (messages ?? []).map(messageBranch) }

@@ -1,4 +1,4 @@
-/** A database of Crush: a failed tool, a summary, a sub-agent, and an answer that is being written. */
+/** A database of Crush: a failed tool, summaries, a sub-agent, an answer that was cut off, and one that is being written. */
 import { insert } from '../sqlite-program.js'
 import { counted, number, type Raw, type WrittenTranscript } from './written.js'
 
@@ -21,6 +21,12 @@ const messages: readonly Raw[] = [
   { role: 'assistant', parts: [part('text', { text: 'The winch is jammed.' }), finish] },
   { role: 'assistant', parts: [part('text', { text: 'Summary: the winch jammed.' }), finish], is_summary_message: 1 },
   { role: 'user', parts: [part('text', { text: 'Oil it.' }), finish] },
+  { role: 'assistant', parts: [part('text', { text: 'Cut off by a cra' })] },
+  {
+    role: 'user',
+    parts: [part('text', { text: 'Go on.' }), part('shell_command', { command: 'ls', output: 'oil', exit_code: 0 })],
+  },
+  { role: 'assistant', parts: [part('finish', { reason: 'error' })], is_summary_message: 1 },
   { role: 'assistant', parts: [part('text', { text: 'I oi' })] },
 ]
 const session = (id: string, more: Raw = {}): string =>
@@ -39,7 +45,7 @@ const row =
 const isOf =
   (role: string) =>
   (message: Raw): boolean =>
-    message['role'] === role && !('is_summary_message' in message) && JSON.stringify(message).includes('finish')
+    message['role'] === role && !('is_summary_message' in message) && !JSON.stringify(message).includes('I oi')
 
 export const crush: WrittenTranscript = {
   program: 'crush',
@@ -51,9 +57,9 @@ export const crush: WrittenTranscript = {
       `CREATE TABLE messages (id TEXT PRIMARY KEY, session_id TEXT, role TEXT, parts BLOB, model TEXT, created_at INTEGER,
         updated_at INTEGER, finished_at INTEGER, provider TEXT, is_summary_message INTEGER DEFAULT 0);`,
       session('s1'),
-      session('s2', { parent_session_id: 's1', created_at: 1_790_000_005 }),
+      session('m$$call_1', { parent_session_id: 's1', created_at: 1_790_000_005 }),
       ...messages.map(row('s1')),
-      ...messages.slice(0, 1).map(row('s2')),
+      ...messages.slice(0, 1).map(row('m$$call_1')),
     ].join('\n'),
   },
   counts: [
@@ -66,10 +72,13 @@ export const crush: WrittenTranscript = {
       },
       calls: JSON.stringify(messages).split('"tool_call"').length - 1,
       results: number(messages, isOf('tool')),
-      compactions: number(messages, (message) => 'is_summary_message' in message),
+      compactions: 1,
     }),
-    counted({ sourceId: 's2', messages: { user: 1 }, parent: 's1' }),
+    counted({ sourceId: 'm$$call_1', messages: { user: 1 }, parent: 's1' }),
   ],
-  leftOut: { 'unfinished answer': 1 },
-  context: { has: ['Summary: the winch', 'Oil it.'], lacks: ['is jammed', 'I oi'] },
+  leftOut: { 'failed summary': 1, 'unfinished answer': 1 },
+  context: {
+    has: ['Summary: the winch', 'Oil it.', 'Cut off by a cra', 'Go on.', '$ ls', 'oil', '(exit code 0)'],
+    lacks: ['is jammed', 'I oi'],
+  },
 }

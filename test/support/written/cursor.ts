@@ -35,6 +35,19 @@ const bubbles: readonly Raw[] = [
   { bubbleId: 'b5', type: 2, text: '', capabilityType: 22 },
   { bubbleId: 'b6', type: 2, text: 'One is lowered.', modelInfo: { modelName: 'model-y' } },
   {
+    bubbleId: 'b61',
+    type: 2,
+    text: '',
+    toolFormerData: {
+      toolCallId: 'tool_9\nfc_9',
+      name: 'shell',
+      rawArgs: '',
+      params: '{"run":"flag"}',
+      status: 'started',
+    },
+  },
+  { bubbleId: 'b62', type: 1, text: 'Stop that.' },
+  {
     bubbleId: 'b7',
     type: 2,
     text: '',
@@ -51,7 +64,29 @@ const composer = (composerId: string, more: Raw): Raw => ({
 })
 const value = (key: string, content: Raw): string => insert('cursorDiskKV', { key, value: content })
 const isText = ({ text: words }: Raw): boolean => words !== ''
-const calls = number(bubbles, (bubble) => JSON.stringify(bubble).includes('"completed"'))
+const results = number(bubbles, (bubble) => JSON.stringify(bubble).includes('"completed"'))
+/** A call that runs when the user continues has no result. */
+const calls = results + number(bubbles, (bubble) => JSON.stringify(bubble).includes('"started"'))
+const blobs = {
+  '11': { role: 'user', content: [{ type: 'text', text: '<user_query>\nCount the buoys.\n</user_query>' }] },
+  '22': {
+    role: 'assistant',
+    content: [{ type: 'tool-call', toolCallId: 'c1', toolName: 'Read', args: { path: 'buoys.md' } }],
+  },
+  '33': { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'c1', toolName: 'Read', result: 'six buoys' }] },
+  '44': { role: 'assistant', content: [{ type: 'text', text: 'There are six.' }] },
+}
+/** The root lists the messages in another order than the table. */
+const root = Object.keys(blobs)
+  .map((id) => `0a20${id.repeat(32)}`)
+  .join('')
+const meta = {
+  agentId: 'f5a6',
+  latestRootBlobId: 'ee',
+  name: 'Buoys',
+  createdAt: 1_790_000_000_000,
+  blobEncryptionKey: 'k',
+}
 
 export const cursor: readonly WrittenTranscript[] = [
   {
@@ -107,15 +142,36 @@ export const cursor: readonly WrittenTranscript[] = [
         messages: {
           user: number(bubbles, ({ type }) => type === 1),
           assistant: number(bubbles, (bubble) => bubble['type'] === 2 && isText(bubble)) + calls,
-          tool: calls,
+          tool: results,
         },
         calls,
-        results: calls,
+        results,
         compactions: 1,
       }),
       counted({ sourceId: 'c-2', messages: { user: 1 } }),
     ],
-    leftOut: { 'bubble without text': 1, 'bubble of an unfinished answer': 1 },
-    context: { has: ['Two flags were found.', 'Lower one.', 'One is lowered.'], lacks: ['Which flags'] },
+    leftOut: { 'bubble without text': 1, 'running call': 1 },
+    context: {
+      has: ['Two flags were found.', 'Lower one.', 'One is lowered.', '{\\"run\\":\\"flag\\"}', 'Stop that.'],
+      lacks: ['Which flags'],
+    },
+  },
+  {
+    program: 'cursor',
+    isDatabase: true,
+    files: {
+      'home/.cursor/chats/0b1c/f5a6/store.db': [
+        'CREATE TABLE blobs (id TEXT PRIMARY KEY, data BLOB);',
+        'CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT);',
+        ...Object.entries(blobs)
+          .toReversed()
+          .map(([id, data]) => insert('blobs', { id: id.repeat(32), data })),
+        `INSERT INTO blobs VALUES ('ee', X'${root}');`,
+        insert('meta', { key: '0', value: Buffer.from(JSON.stringify(meta)).toString('hex') }),
+      ].join('\n'),
+    },
+    counts: [counted({ sourceId: 'f5a6', messages: { user: 1, assistant: 2, tool: 1 }, calls: 1, results: 1 })],
+    leftOut: {},
+    context: { has: ['Count the buoys.', 'buoys.md', 'six buoys', 'There are six.'] },
   },
 ]

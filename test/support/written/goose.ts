@@ -47,6 +47,8 @@ const messages: readonly Raw[] = [
 const TABLES = `CREATE TABLE schema_version (version INTEGER PRIMARY KEY);
   CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT, description TEXT, session_type TEXT, working_dir TEXT,
     created_at TIMESTAMP, updated_at TIMESTAMP, parent_session_id TEXT, model_config_json TEXT);
+  CREATE TABLE usage_ledger (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT, created_timestamp INTEGER, model TEXT,
+    input_tokens INTEGER, output_tokens INTEGER, cost REAL, is_compaction INTEGER DEFAULT 0);
   CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, message_id TEXT, session_id TEXT, role TEXT,
     content_json TEXT, created_timestamp INTEGER, timestamp TIMESTAMP, tokens INTEGER, metadata_json TEXT);`
 
@@ -101,6 +103,15 @@ export const goose: readonly WrittenTranscript[] = [
         session('20261003_1', {}),
         session('20261003_2', { parent_session_id: '20261003_1', session_type: 'sub_agent' }),
         rows('20261003_1', messages),
+        insert('usage_ledger', {
+          session_id: '20261003_1',
+          created_timestamp: 1_790_000_005,
+          model: 'model-y',
+          input_tokens: 900,
+          output_tokens: 20,
+          cost: 0.04,
+          is_compaction: 1,
+        }),
         rows('20261003_2', messages.slice(0, 1)),
       ].join('\n'),
     },

@@ -14,7 +14,7 @@ import { openaiMessages } from './openai-messages.js'
 import { qwen } from './qwen.js'
 import { specstory } from './specstory.js'
 import { vscodeCopilot } from './vscode-copilot.js'
-import { zed } from './zed.js'
+import { zed, zedCompacted } from './zed.js'
 import type { WrittenTranscript } from './written.js'
 
 export const writtenTranscripts: readonly WrittenTranscript[] = [
@@ -32,6 +32,7 @@ export const writtenTranscripts: readonly WrittenTranscript[] = [
   crush,
   ...vscodeCopilot,
   zed,
+  zedCompacted,
   specstory,
   litellm,
 ]

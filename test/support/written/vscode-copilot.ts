@@ -1,5 +1,5 @@
 /** Sessions of Copilot Chat in VS Code: with rounds and a summary, and as a log of changes with what the chat showed. */
-import { counted, lines, number, type Raw, type WrittenTranscript } from './written.js'
+import { counted, lines, type Raw, type WrittenTranscript } from './written.js'
 
 const round = (id: string, response: string, toolCalls: readonly Raw[] = []): Raw => ({
   id,
@@ -57,7 +57,8 @@ const shown: Raw = request('q1', 'Is there a boom?', {
       pastTenseMessage: 'Listed the deck',
     },
     { value: 'There is a ' },
-    { value: 'boom.' },
+    { kind: 'inlineReference', inlineReference: { fsPath: '/srv/quay/spars/boom.md', scheme: 'file' } },
+    { value: ' about the boom.' },
   ],
 })
 
@@ -78,7 +79,7 @@ export const vscodeCopilot: readonly WrittenTranscript[] = [
       counted({
         sourceId: '7f01',
         messages: {
-          user: number(requests, (each) => 'result' in each),
+          user: requests.length,
           assistant: JSON.stringify(requests).split('"toolInputRetry"').length - 1,
           tool: 2,
         },
@@ -87,8 +88,8 @@ export const vscodeCopilot: readonly WrittenTranscript[] = [
         compactions: JSON.stringify(requests).split('"summary"').length - 1,
       }),
     ],
-    leftOut: { 'unfinished request': 1 },
-    context: { has: ['A mast of pine was found.', 'Saw it off.', 'Done.'], lacks: ['Find the mast', 'And now'] },
+    leftOut: { 'unfinished answer': 1 },
+    context: { has: ['A mast of pine was found.', 'Saw it off.', 'Done.', 'And now?'], lacks: ['Find the mast'] },
   },
   {
     program: 'vscode-copilot',
@@ -104,6 +105,6 @@ export const vscodeCopilot: readonly WrittenTranscript[] = [
     },
     counts: [counted({ sourceId: '7f02', messages: { user: 1, assistant: 2, tool: 1 }, calls: 1, results: 1 })],
     leftOut: {},
-    context: { has: ['Is there a boom?', 'A look.', 'Listed the deck', 'There is a boom.'] },
+    context: { has: ['Is there a boom?', 'A look.', 'Listed the deck', 'There is a spars/boom.md about'] },
   },
 ]

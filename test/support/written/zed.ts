@@ -61,6 +61,25 @@ const older: Raw = {
     },
   ],
 }
+const said = (id: string, words: string): Raw => ({ User: { id, content: [{ Text: words }] } })
+const answered = (words: string): Raw => ({ Agent: { content: [{ Text: words }], tool_results: {} } })
+/** A compaction that keeps the newest prompts, of which the older one is too long to be kept whole. */
+const compacted: Raw = {
+  ...thread,
+  messages: [
+    said('v1', 'Forgotten prompt.'),
+    said('v2', `Long prompt. ${'ü'.repeat(40_000)} Its end.`),
+    answered('An answer that is summarized.'),
+    said('v3', 'Short prompt.'),
+    { User: { id: 'v4', content: [] } },
+    { Compaction: { Summary: 'The keel is clean.' } },
+    said('v5', 'Paint it.'),
+  ],
+}
+const native: Raw = {
+  ...thread,
+  messages: [said('w1', 'Caulk it.'), { Compaction: { ProviderNative: { provider: 'p', items: [{ type: 'x' }] } } }],
+}
 const row = (id: string, data: Raw, more: Raw): string =>
   insert('threads', {
     id,
@@ -103,4 +122,26 @@ export const zed: WrittenTranscript = {
   ],
   leftOut: {},
   context: { has: ['Scrape the keel.', 'oak', 'I scrape.', 'too hard', 'Continue where', 'come off'] },
+}
+
+export const zedCompacted: WrittenTranscript = {
+  program: 'zed',
+  isDatabase: true,
+  files: {
+    'zed/compacted/threads.db': [
+      `CREATE TABLE threads (id TEXT PRIMARY KEY, summary TEXT NOT NULL, updated_at TEXT NOT NULL, data_type TEXT NOT NULL,
+        data BLOB NOT NULL);`,
+      row('compacted-1', compacted, {}),
+      row('compacted-2', native, {}),
+    ].join('\n'),
+  },
+  counts: [
+    counted({ sourceId: 'compacted-1', messages: { user: 4, assistant: 1 }, compactions: 1 }),
+    counted({ sourceId: 'compacted-2', messages: { user: 1 }, compactions: 1 }),
+  ],
+  leftOut: { 'empty message': 1 },
+  context: {
+    has: ['Long prompt. ü', 'Short prompt.', 'The keel is clean.', 'Paint it.'],
+    lacks: ['Forgotten prompt.', 'Its end.', 'An answer'],
+  },
 }

@@ -1,0 +1,135 @@
+/** Sessions of editors that are imported again after their program changed what lies before the newest message. */
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { openLedger, type Ledger } from '../../src/index.js'
+import { hasSqlite, insert, provideSqlite, sqlite } from '../support/sqlite-program.js'
+import { cursor } from '../support/written/cursor.js'
+import { lines, type Raw } from '../support/written/written.js'
+
+let folder: string
+let ledger: Ledger
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'read-again-'))
+  provideSqlite()
+  ledger = await openLedger({ store: 'memory' })
+})
+
+afterEach(async () => {
+  jest.restoreAllMocks()
+  await ledger.close()
+  await rm(folder, { recursive: true })
+})
+
+const contextOf = async (conversationId: string): Promise<readonly unknown[]> =>
+  (await ledger.context(conversationId)).messages.map(({ content }) => content)
+
+async function write(path: string, content: string): Promise<string> {
+  const file = join(folder, path)
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(file, content)
+  return file
+}
+
+describe('VS Code Copilot Chat', () => {
+  const round = (id: string, response: string): Raw => ({ id, response, toolCalls: [] })
+  const request = (requestId: string, text: string, metadata: Raw): Raw => ({
+    requestId,
+    message: { text },
+    result: { metadata },
+  })
+  const log = (...changes: readonly Raw[]): string =>
+    lines([{ kind: 0, v: { version: 3, sessionId: 'v1', responderUsername: 'x', requests: [] } }, ...changes])
+
+  it('leaves withdrawn requests out of the context of a later summary', async () => {
+    const first = request('q1', 'Rig the mast.', { toolCallRounds: [round('r1', 'It is rigged.')] })
+    const second = request('q2', 'Take it down.', { toolCallRounds: [round('r2', 'It is down.')] })
+    const third = request('q3', 'Rig the boom.', {
+      toolCallRounds: [round('r3', 'The boom is rigged.')],
+      summary: { toolCallRoundId: 'r1', text: 'The mast was rigged.' },
+    })
+    const begin = log({ kind: 2, k: ['requests'], v: [first, second] })
+    const file = await write('ws/chatSessions/v1.jsonl', begin)
+    await ledger.transcripts.import(file, { resumable: true })
+    await writeFile(file, `${begin}${lines([{ kind: 2, k: ['requests'], i: 1, v: [third] }])}`)
+    await ledger.transcripts.import(file, { resumable: true })
+    expect(await contextOf('vscode-copilot/v1')).toEqual([
+      'The mast was rigged.',
+      'Rig the boom.',
+      'The boom is rigged.',
+    ])
+  })
+
+  it('replaces what the chat showed by the rounds that it records later', async () => {
+    const shown = { requestId: 'q1', message: { text: 'Rig the mast.' }, response: [{ value: 'It is ri' }] }
+    const next = { requestId: 'q2', message: { text: 'And the boom?' }, response: [] }
+    const begin = log({ kind: 2, k: ['requests'], v: [shown, next] })
+    const file = await write('ws/chatSessions/v1.jsonl', begin)
+    await ledger.transcripts.import(file)
+    expect(await contextOf('vscode-copilot/v1')).toEqual(['Rig the mast.', 'It is ri', 'And the boom?'])
+    const result = { metadata: { toolCallRounds: [round('r1', 'It is rigged.')] } }
+    await writeFile(file, `${begin}${lines([{ kind: 1, k: ['requests', 0, 'result'], v: result }])}`)
+    await ledger.transcripts.import(file)
+    const context = await contextOf('vscode-copilot/v1')
+    expect(context).toHaveLength(3)
+    expect(context).toEqual(expect.arrayContaining(['Rig the mast.', 'It is rigged.', 'And the boom?']))
+  })
+})
+
+const databases = hasSqlite ? describe : describe.skip
+
+databases('Zed', () => {
+  it('keeps a prompt that was recorded before the compaction that Zed inserted in front of it', async () => {
+    const said = (id: string, words: string): Raw => ({ User: { id, content: [{ Text: words }] } })
+    const answered = { Agent: { content: [{ Text: 'It is scraped.' }], tool_results: {} } }
+    const save = async (messages: readonly unknown[]): Promise<string> => {
+      const file = join(folder, 'threads.db')
+      await rm(file, { force: true })
+      const data = { version: '0.3.0', messages }
+      sqlite(
+        file,
+        `CREATE TABLE threads (id TEXT PRIMARY KEY, summary TEXT, updated_at TEXT, data_type TEXT, data BLOB);
+        ${insert('threads', { id: 't1', summary: 'Keel', updated_at: '2026-10-06T08:00:00Z', data_type: 'json', data })}`,
+      )
+      return file
+    }
+    await ledger.transcripts.import(await save([said('u1', 'Scrape.'), answered, said('u2', 'Paint.')]))
+    const compaction = { Compaction: { Summary: 'The keel is clean.' } }
+    await ledger.transcripts.import(await save([said('u1', 'Scrape.'), answered, compaction, said('u2', 'Paint.')]))
+    expect(await contextOf('zed/t1')).toEqual(['Scrape.', 'The keel is clean.', 'Paint.'])
+  })
+})
+
+databases('Cursor', () => {
+  const stored = cursor.find(({ files }) => Object.keys(files).some((path) => path.endsWith('store.db')))
+  const transcript = lines([
+    { role: 'user', message: { content: [{ type: 'text', text: '<user_query>\nCount the buoys.\n</user_query>' }] } },
+    { role: 'assistant', message: { content: [{ type: 'text', text: 'There are six.' }] } },
+  ])
+  const addStore = async (): Promise<string> => {
+    const [[path, content] = ['', '']] = Object.entries(stored?.files ?? {})
+    const file = join(folder, path)
+    await mkdir(dirname(file), { recursive: true })
+    sqlite(file, content)
+    return file
+  }
+
+  it.each(['transcript first', 'store first', 'transcript alone first'])(
+    'records a session with a store and a transcript once: %s',
+    async (order) => {
+      const path = 'home/.cursor/projects/srv-quay/agent-transcripts/f5a6/f5a6.jsonl'
+      const file = await write(path, transcript)
+      if (order === 'transcript alone first') await ledger.transcripts.import(file)
+      const store = await addStore()
+      for (const each of order === 'store first' ? [store, file] : [file, store]) await ledger.transcripts.import(each)
+      expect(await contextOf('cursor/f5a6')).toEqual([
+        '<user_query>\nCount the buoys.\n</user_query>',
+        null,
+        'six buoys',
+        'There are six.',
+      ])
+    },
+  )
+})
