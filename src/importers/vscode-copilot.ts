@@ -131,13 +131,13 @@ function summariesOf(metadata: unknown): readonly { readonly roundId: string; re
 }
 
 /** The values of `modelState` of a request whose answer is complete, was stopped, or failed. */
-const ENDED: readonly unknown[] = [1, 2, 3]
+const ENDED: ReadonlySet<unknown> = new Set([1, 2, 3])
 
 /** Whether the answer to a request may still be written. */
 const isRunning = (request: Fields): boolean =>
   !isRecord(request['result']) &&
   request['isCanceled'] !== true &&
-  !ENDED.includes(inside(request, 'modelState', 'value'))
+  !ENDED.has(inside(request, 'modelState', 'value'))
 
 /** The directory of the project of a session: VS Code stores its address next to the sessions. */
 function projectOf(path: string): string | undefined {
