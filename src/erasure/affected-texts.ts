@@ -44,7 +44,9 @@ export class AffectedTextsCollector {
     else if (isOfType(event, 'SummarySetAside'))
       this.summary(event, asideUnit(event.stream, event.revision), event.data)
     // Another program's summary cannot be attributed to single messages.
-    else if (isOfType(event, 'CompactionObserved')) this.remove(event, chunkUnit(event.data.chunkId))
+    else if (isOfType(event, 'CompactionObserved')) {
+      if (event.data.erased !== true) this.remove(event, chunkUnit(event.data.chunkId))
+    }
     else if (isReplacement(event)) this.adopted(event)
   }
 

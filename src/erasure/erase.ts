@@ -12,11 +12,12 @@ import type { Clock } from '../ports/clock.js'
 import type { PendingErasure, PendingErasures } from '../ports/pending-erasures.js'
 import type { CleanStorage } from '../ports/storage-cleaner.js'
 import type { Provenance } from '../domain/events/codec.js'
+import { hashOf } from '../domain/values/hash.js'
 import type { CommandFailure, Conversations } from '../recording/handle-command.js'
 import type { Log } from '../recording/load-conversation.js'
 import { decodeEvent, isOfType } from '../recording/read-event.js'
 import type { TextKeys } from '../sealing/text-keys.js'
-import { planConversation, type ConversationPlan } from './plan.js'
+import { hasCopies, planConversation, type ConversationPlan, type MessageChoice } from './plan.js'
 import { scanConversation } from './scan-conversation.js'
 import type { KeyName } from '../sealing/keyring.js'
 
@@ -32,10 +33,14 @@ const requestSchema = z.discriminatedUnion('scope', [
   z.object({ scope: z.literal('conversation'), ...recordedWith }),
   z.object({ scope: z.literal('message'), messageId: z.string(), ...recordedWith }),
   z.object({ scope: z.literal('subject'), subject: z.string(), ...recordedWith }),
+  /** What a conversation has of another one, in which this erasure has erased messages. */
+  z.object({ scope: z.literal('copies'), of: z.string(), originalErasure: z.string(), ...recordedWith }),
 ])
-export type ErasureRequest = z.infer<typeof requestSchema>
+type NotedRequest = z.infer<typeof requestSchema>
+/** What a caller may request. Copies are erased with their originals. */
+export type ErasureRequest = Exclude<NotedRequest, { scope: 'copies' }>
 
-const requestOf = ({ request }: PendingErasure): ErasureRequest => requestSchema.parse(JSON.parse(request))
+const requestOf = ({ request }: PendingErasure): NotedRequest => requestSchema.parse(JSON.parse(request))
 
 export interface ErasureParts {
   readonly log: Log
@@ -46,8 +51,10 @@ export interface ErasureParts {
   /** Writes all rows again; returns the names of the read models. */
   readonly rewriteRows: () => Promise<readonly string[]>
   readonly cleanStorage: CleanStorage
+  /** The conversations that continue this one, or belong to its sub-agents. */
+  readonly childrenOf: (conversationId: string) => Promise<readonly string[]>
   /** Whether the retention rules allow it. Called after the erasure is noted and before it is recorded. */
-  readonly judge: (candidate: ErasureCandidate, request: ErasureRequest) => Promise<E.Either<ErasureRefusal, void>>
+  readonly judge: (candidate: ErasureCandidate, request: Omit<NotedRequest, 'scope'>) => Promise<E.Either<ErasureRefusal, void>>
 }
 
 /** The erased messages, and the messages that the retention rules protect. */
@@ -67,6 +74,7 @@ export interface CompletedErasure {
 }
 
 const PLAN_ATTEMPTS = 20
+const COPY_ID_LENGTH = 12
 
 /** A recorded plan, with the keys in use and the numbers for the receipt. */
 interface Planned {
@@ -111,7 +119,8 @@ class Erasure {
     const removed: Removed[] = []
     const completed: CompletedErasure[] = []
     const refused: ErasureRefusal[] = []
-    for (const each of pending) {
+    const queue = [...pending]
+    for (const each of queue) {
       await this.beforeStep()
       const result = await this.remove(each)
       if (E.isLeft(result)) {
@@ -119,6 +128,7 @@ class Erasure {
         refused.push(result.left)
       } else if (isRemoved(result.right)) {
         removed.push(result.right)
+        queue.push(...(await this.noteCopies(each, queue)))
         continue
       } else if (result.right !== undefined) completed.push(await this.end(result.right))
       await this.parts.pending.remove(each)
@@ -138,6 +148,50 @@ class Erasure {
     return E.right({ completed, refused })
   }
 
+  /**
+   * Notes the erasure of what other conversations have of this one. They are searched after the plan is recorded: from
+   * then on nothing is copied.
+   */
+  private async noteCopies(
+    { conversationId, erasureId, request }: PendingErasure,
+    noted: readonly PendingErasure[],
+  ): Promise<PendingErasure[]> {
+    const { conversations, childrenOf, pending } = this.parts
+    const { reason, legalBasis } = requestSchema.parse(JSON.parse(request))
+    const copies: PendingErasure[] = []
+    for (const child of await childrenOf(conversationId)) {
+      const [of, copy] = [await conversations.load(conversationId), await conversations.load(child)]
+      if (copy.configuration?.scope !== of.configuration?.scope) continue
+      const ofCopies: NotedRequest = {
+        scope: 'copies',
+        of: conversationId,
+        originalErasure: erasureId,
+        reason,
+        ...(legalBasis === undefined ? {} : { legalBasis }),
+      }
+      const id = `${erasureId}-${hashOf(conversationId).slice(0, COPY_ID_LENGTH)}`
+      if (noted.some((each) => each.erasureId === id && each.conversationId === child)) continue
+      copies.push({ erasureId: id, conversationId: child, request: JSON.stringify(ofCopies) })
+    }
+    await pending.add(copies)
+    return copies
+  }
+
+  /** What to erase; undefined if the erasure of the originals was refused. */
+  private async choiceOf(request: NotedRequest): Promise<MessageChoice | undefined> {
+    if (request.scope !== 'copies') return request
+    const { of, originalErasure } = request
+    const { requested } = await this.recorded(of, originalErasure)
+    if (requested === undefined) return undefined
+    const { messages, fingerprints = [] } = requested
+    return {
+      scope: 'copies',
+      conversationId: of,
+      messageIds: messages === undefined ? undefined : new Set(messages.map(({ messageId }) => messageId)),
+      fingerprints: new Set(fingerprints),
+    }
+  }
+
   /** Undefined if there is nothing to remove: another erasure has begun to remove the whole conversation. */
   private async remove(
     pending: PendingErasure,
@@ -151,6 +205,7 @@ class Erasure {
     if (found === undefined && !isWhole && (await keys.isConversationErased(conversationId))) return E.right(undefined)
     const planned = found === undefined ? await this.recordPlan(pending) : E.right(found)
     if (E.isLeft(planned)) return planned
+    if (planned.right === undefined) return E.right(undefined)
     if (isCompleted(planned.right)) return E.right(planned.right)
     const { requested, plan } = planned.right
     await this.beforeStep()
@@ -165,21 +220,34 @@ class Erasure {
     return E.right({ pending, requested, messages: plan.messages, summaries: plan.summaries, keys: destroyed })
   }
 
+  /** The events of an erasure. */
+  private async recorded(
+    conversationId: string,
+    erasureId: string,
+  ): Promise<{
+    readonly requested?: EventData<'ErasureRequested'>
+    readonly receipt?: ErasureReceipt
+  }> {
+    const { log } = this.parts
+    let receipt: ErasureReceipt | undefined
+    for await (const stored of log.store.readStream(conversationStream(conversationId), { direction: 'backwards' })) {
+      if (stored.type !== 'ErasureRequested' && stored.type !== 'ErasureCompleted') continue
+      const event = await decodeEvent(stored, log)
+      if (!isOfType(event, 'ErasureRequested', 'ErasureCompleted') || event.data.erasureId !== erasureId) continue
+      if (isOfType(event, 'ErasureCompleted')) ({ receipt } = event.data)
+      else return { requested: event.data, ...(receipt === undefined ? {} : { receipt }) }
+    }
+    return {}
+  }
+
   /** How far an earlier process came with it: its receipt, or its plan; undefined if none is recorded. */
   private async progressOf({
     conversationId,
     erasureId,
   }: PendingErasure): Promise<Planned | CompletedErasure | undefined> {
     const { log } = this.parts
-    let requested: RecordedEvent<'ErasureRequested'> | undefined
-    for await (const stored of log.store.readStream(conversationStream(conversationId), { direction: 'backwards' })) {
-      if (stored.type !== 'ErasureRequested' && stored.type !== 'ErasureCompleted') continue
-      const event = await decodeEvent(stored, log)
-      if (!isOfType(event, 'ErasureRequested', 'ErasureCompleted') || event.data.erasureId !== erasureId) continue
-      if (isOfType(event, 'ErasureCompleted')) return { erasureId, conversationId, receipt: event.data.receipt }
-      if (isOfType(event, 'ErasureRequested')) requested = event
-      break
-    }
+    const { requested, receipt } = await this.recorded(conversationId, erasureId)
+    if (receipt !== undefined) return { erasureId, conversationId, receipt }
     if (requested === undefined) return undefined
     const used: KeyName[] = []
     let messages = 0
@@ -187,13 +255,12 @@ class Erasure {
       used.push(...scanned.keys)
       if (scanned.event.type === 'MessageAppended') messages += 1
     }
-    const { data } = requested
-    const derived = data.derived ?? []
+    const derived = requested.derived ?? []
     return {
-      requested: data,
+      requested,
       plan: {
         used,
-        messages: data.messages?.length ?? messages,
+        messages: requested.messages?.length ?? messages,
         summaries: derived.filter((unit) => !unit.startsWith('message:') && unit !== 'whole').length,
       },
     }
@@ -202,22 +269,23 @@ class Erasure {
   /** Records the plan at the revision that it was made for, unless another process has recorded one meanwhile. */
   private async recordPlan(
     pending: PendingErasure,
-  ): Promise<E.Either<CommandFailure | ErasureRefusal, Planned | CompletedErasure>> {
+  ): Promise<E.Either<CommandFailure | ErasureRefusal, Planned | CompletedErasure | undefined>> {
     const { keys, conversations, log } = this.parts
     const { conversationId, erasureId } = pending
     const request = requestOf(pending)
+    const choice = await this.choiceOf(request)
+    if (choice === undefined || (await this.hasNoCopies(conversationId, choice))) return E.right(undefined)
     const epoch = request.scope === 'conversation' ? 0 : await keys.beginEpoch(conversationId)
     for (let tries = 0; ; tries += 1) {
-      const plan = await planConversation(log, keys, conversationId, request)
-      const { configuration } = await conversations.load(conversationId)
-      const allowed = await this.parts.judge({ ...plan, scope: configuration?.scope }, request)
+      const plan = await planConversation(log, keys, conversationId, choice)
+      const allowed = await this.parts.judge(plan, request)
       if (E.isLeft(allowed)) return allowed
       // Known before the keys are destroyed: a later import must not record these messages again.
       await keys.addFingerprints(plan.fingerprints)
       const isWhole = request.scope === 'conversation'
       const requested: EventData<'ErasureRequested'> = {
         erasureId,
-        scope: request.scope,
+        scope: request.scope === 'copies' ? 'message' : request.scope,
         ...(request.scope === 'subject' ? { subject: request.subject } : {}),
         reason: request.reason,
         ...(request.legalBasis === undefined ? {} : { legalBasis: request.legalBasis }),
@@ -243,6 +311,13 @@ class Erasure {
       const found = await this.progressOf(pending)
       if (found !== undefined) return E.right(found)
     }
+  }
+
+  private async hasNoCopies(conversationId: string, choice: MessageChoice): Promise<boolean> {
+    return (
+      choice.scope === 'copies' &&
+      !hasCopies(await planConversation(this.parts.log, this.parts.keys, conversationId, choice))
+    )
   }
 
   private async complete(

@@ -1,5 +1,9 @@
 /** The plan of an erasure in one conversation. */
-import type { RecordedEvent } from '../domain/events/index.js'
+import type { EventData, RecordedEvent } from '../domain/events/index.js'
+import { ERASED } from '../domain/events/texts.js'
+import { copyOf } from '../domain/values/copy-of.js'
+import { contentText } from '../domain/values/message.js'
+import { NOTE_BEGINNING } from '../domain/values/recall-note.js'
 import { fingerprintOf, listFingerprintOf } from '../recording/erased-messages.js'
 import type { Log } from '../recording/load-conversation.js'
 import { isOfType } from '../recording/read-event.js'
@@ -14,9 +18,25 @@ export type MessageChoice =
   | { readonly scope: 'message'; readonly messageId: string }
   /** `subject`: the pseudonym of a person. */
   | { readonly scope: 'subject'; readonly subject: string }
+  | ({ readonly scope: 'copies' } & ErasedOriginals)
+
+/** Erased messages of another conversation. */
+export interface ErasedOriginals {
+  readonly conversationId: string
+  /** Absent for all messages of the conversation. */
+  readonly messageIds?: ReadonlySet<string> | undefined
+  readonly fingerprints: ReadonlySet<string>
+}
+
+/** Where a conversation was imported from. */
+export type TranscriptSource = Pick<EventData<'ConversationObserved'>, 'program' | 'sourceId'> & {
+  readonly file: string
+}
 
 export interface ConversationPlan {
   readonly conversationId: string
+  /** Tenant or owner of the conversation. */
+  readonly scope: string | undefined
   /** The last revision of the conversation that the plan includes. */
   readonly revision: number
   readonly erased: readonly { readonly messageId: string; readonly revision: number }[]
@@ -28,9 +48,34 @@ export interface ConversationPlan {
   readonly fingerprints: readonly string[]
   /** The keys in use. */
   readonly used: readonly KeyName[]
+  /** Where the conversation was imported from, if it was. */
+  readonly source: TranscriptSource | undefined
+  /** True if it continues another conversation. */
+  readonly isFork: boolean
+  readonly isTitled: boolean
 }
 
-function isChosen(event: RecordedEvent<'MessageAppended'>, names: readonly KeyName[], choice: MessageChoice): boolean {
+/** Whether a message is a copy of one of these. Programs that fork a session copy its messages with their times. */
+function isCopy(
+  { attributes }: EventData<'MessageAppended'>,
+  fingerprint: () => string | undefined,
+  { conversationId, messageIds, fingerprints }: ErasedOriginals,
+): boolean {
+  const source = copyOf(attributes)
+  if (source?.conversationId === conversationId)
+    if (messageIds === undefined || source.messageIds?.some((id) => messageIds.has(id)) !== false) return true
+  return fingerprints.has(fingerprint() ?? '')
+}
+
+/** Whether a message brought the agent a note, which quotes earlier messages. */
+const bringsNote = ({ content }: EventData<'MessageAppended'>): boolean => contentText(content).includes(NOTE_BEGINNING)
+
+function isChosen(
+  event: RecordedEvent<'MessageAppended'>,
+  names: readonly KeyName[],
+  fingerprint: () => string | undefined,
+  choice: MessageChoice,
+): boolean {
   switch (choice.scope) {
     case 'conversation':
       return true
@@ -38,8 +83,14 @@ function isChosen(event: RecordedEvent<'MessageAppended'>, names: readonly KeyNa
       return event.data.messageId === choice.messageId
     case 'subject':
       return names.some(({ subjects = [] }) => subjects.includes(choice.subject))
+    case 'copies':
+      return isCopy(event.data, fingerprint, choice)
   }
 }
+
+/** Whether a plan of copies erases something. A fork may have its title and its summaries from the original. */
+export const hasCopies = ({ erased, affected, isFork, isTitled }: ConversationPlan): boolean =>
+  erased.length > 0 || (isFork && (isTitled || affected.summaries > 0))
 
 /** The later of two times in ISO 8601, which may differ in their precision. */
 const later = (a: string | undefined, b: string): string => (a !== undefined && Date.parse(a) >= Date.parse(b) ? a : b)
@@ -58,16 +109,29 @@ export async function planConversation(
   let revision = -1
   let youngestErased: string | undefined
   let lastMessageAt: string | undefined
+  let source: TranscriptSource | undefined
+  let scope: string | undefined
+  let isFork = false
+  let isTitled = false
   for await (const { event, keys: names } of scanConversation(log, conversationId)) {
     for (const { unit, epoch } of names) used.set(`${String(epoch)}/${unit}`, { unit, epoch })
     if (event.stream === `conversation-${conversationId}`) revision = event.revision
+    if (isOfType(event, 'ConversationConfigured')) ({ scope } = event.data)
+    if (isOfType(event, 'ConversationObserved')) {
+      const { program, sourceId, where, parent, title } = event.data
+      source = { program, sourceId, file: where.file }
+      isFork = parent?.how === 'fork'
+      isTitled = title !== undefined
+    }
+    if (isOfType(event, 'ConversationTitled')) isTitled ||= event.data.title !== ERASED
     if (!isOfType(event, 'MessageAppended')) {
       derived.push(event)
       continue
     }
     const { messageId, createdAt } = event.data
     lastMessageAt = later(lastMessageAt, createdAt)
-    if (!isChosen(event, names, choice)) continue
+    const isErased = isChosen(event, names, () => fingerprintOf(keys, event.data), choice)
+    if (!isErased && (erased.size === 0 || !bringsNote(event.data))) continue
     erased.set(messageId, event.revision)
     if (event.data.erased === true) continue
     youngestErased = later(youngestErased, createdAt)
@@ -79,6 +143,7 @@ export async function planConversation(
   for (const event of derived) collector.take(event)
   return {
     conversationId,
+    scope,
     revision,
     erased: [...erased].map(([messageId, at]) => ({ messageId, revision: at })),
     youngestErased,
@@ -86,5 +151,8 @@ export async function planConversation(
     affected: collector.affected,
     fingerprints,
     used: [...used.values()],
+    source,
+    isFork,
+    isTitled,
   }
 }

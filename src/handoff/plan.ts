@@ -32,6 +32,8 @@ export interface NotHandedOver {
 /** The planned content of the new session. */
 export interface HandoffPlan {
   readonly turns: readonly SessionTurn[]
+  /** Ids of the recorded messages that each turn is made of. */
+  readonly sources: readonly (readonly string[])[]
   /** The text for all older messages; undefined if there are none. */
   readonly handover: string | undefined
   readonly note: RecallNote
@@ -194,6 +196,7 @@ export function planHandoff(missing: MissingContext, options: PlanOptions): E.Ei
   const handover = isWhole ? undefined : handoverText({ instructions, summary }, note.text, conversationId, from)
   return E.right({
     turns,
+    sources: chosen.flatMap((piece) => piece.turns.map(() => piece.messageIds)),
     handover,
     note,
     summary: missing.summary.kind === 'text' && summary === '' ? 'none' : missing.summary.kind,

@@ -24,7 +24,7 @@ import { openaiMessages } from './openai-messages.js'
 import { opencode } from './opencode.js'
 import { openhands } from './openhands.js'
 import { pi } from './pi.js'
-import { headOf, recordsOf, type RecordOrDamage } from './records-of.js'
+import { headOf, headOfText, recordsOf, recordsOfText, type RecordOrDamage } from './records-of.js'
 import { qwen } from './qwen.js'
 import { roo } from './roo.js'
 import { specstory } from './specstory.js'
@@ -108,6 +108,22 @@ export async function* readTranscript(
   const files = (await importer.siblings?.(path)) ?? [path]
   for (const file of files) yield* itemsFrom(reader, importer.records?.(file, layout) ?? recordsOf(file, layout))
   yield* toRecordable(reader.end())
+}
+
+/** The items of a text, as those of the file that will have it; undefined if the program does not recognize it. */
+export function itemsOfText(
+  text: string,
+  file: string,
+  importer: Importer,
+  contentId: ContentId,
+): readonly TranscriptItem[] | undefined {
+  const layout = importer.recognize(headOfText(file, text))
+  if (layout === undefined) return undefined
+  const reader = importer.read(file, contentId)
+  const items = recordsOfText(text, file, layout).flatMap((record) =>
+    'kind' in record ? [record] : [...toRecordable(reader.take(record))],
+  )
+  return [...items, ...toRecordable(reader.end())]
 }
 
 /** Whether a file that has grown is continued by the reader that read it so far. */

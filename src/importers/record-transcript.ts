@@ -60,6 +60,8 @@ export interface RecordOptions {
   /** The conversation that the transcript continues, if the transcript names none itself. */
   readonly parent?: ObservedParent | undefined
   readonly signal?: AbortSignal | undefined
+  /** The attributes and the persons of a message that is a copy of recorded ones. */
+  readonly copied?: (item: MessageItem) => Pick<MessageToAppend, 'attributes' | 'subjects'>
   /** Called with each item after it was recorded or queued for the next append. */
   readonly onItem?: (item: TranscriptItem) => void
 }
@@ -422,7 +424,9 @@ class Recording {
       return E.right(undefined)
     }
     if (this.isCheck) return E.right(undefined)
+    const { attributes: ofCopy, ...copied } = this.options.copied?.(item) ?? {}
     const attributes = without({
+      ...ofCopy,
       byProgram,
       [ANSWER]: answerId,
       model,
@@ -438,6 +442,7 @@ class Recording {
     const createdAt = this.time ?? this.options.writtenAt
     this.queued.push({
       ...item.body,
+      ...copied,
       messageId,
       ...(createdAt === undefined ? {} : { createdAt }),
       ...(Object.keys(attributes).length === 0 ? {} : { attributes }),

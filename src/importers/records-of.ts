@@ -142,6 +142,15 @@ async function* ofJson(path: string): AsyncGenerator<RecordOrDamage> {
   }
 }
 
+/** The records of a complete text, as those of the file that will have it. */
+export const recordsOfText = (text: string, file: string, layout: Layout): readonly RecordOrDamage[] =>
+  layout === 'json'
+    ? [{ value: exactJson(text), where: { file } }]
+    : text.split('\n').flatMap((each, index) => {
+        const record = recordOfLine(Buffer.from(each), layout, { file, line: index + 1 }, true)
+        return record === undefined ? [] : [record]
+      })
+
 /** The records of a file, in order. Unreadable records are yielded as damage. */
 export const recordsOf = (path: string, layout: Layout): AsyncIterable<RecordOrDamage> =>
   layout === 'json' ? ofJson(path) : ofLines(path, layout)
@@ -153,13 +162,19 @@ export async function headOf(path: string): Promise<Head> {
     const { size } = await file.stat()
     const buffer = Buffer.alloc(Math.min(size, HEAD_BYTES))
     const { bytesRead } = await file.read(buffer, 0, buffer.length, 0)
-    const bytes = buffer.subarray(0, bytesRead)
-    const text = new TextDecoder().decode(bytes)
-    return { path: path.replaceAll('\\', '/'), records: headRecords(bytes, text), text: text.slice(0, HEAD_TEXT) }
+    return headOfBytes(path, buffer.subarray(0, bytesRead))
   } finally {
     await file.close()
   }
 }
+
+function headOfBytes(path: string, bytes: Buffer): Head {
+  const text = new TextDecoder().decode(bytes)
+  return { path: path.replaceAll('\\', '/'), records: headRecords(bytes, text), text: text.slice(0, HEAD_TEXT) }
+}
+
+/** The head of a file with this text. */
+export const headOfText = (path: string, text: string): Head => headOfBytes(path, Buffer.from(text).subarray(0, HEAD_BYTES))
 
 /** The first records. A line that is not JSON does not identify the program. */
 function headRecords(bytes: Buffer, text: string): readonly unknown[] {

@@ -93,6 +93,7 @@ export function createLedger(parts: LedgerParts): Ledger {
 
   const { diff, log: readLog, explain, forgotten, recall, follow, stats } = createHistory(common)
   const { compact, undo, waitForCompaction } = compacting.calls
+  const erasure = createErasure(common)
   const transcripts = createTranscripts({ ...common, summarizerWindowTokens: summarizer.windowTokens })
 
   return {
@@ -112,7 +113,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     transcripts: {
       ...transcripts,
       ...createReceiving({ ...common, summarizerWindowTokens: summarizer.windowTokens }),
-      ...createHandoff({ ...common, importTranscript: transcripts.import }),
+      ...createHandoff({ ...common, summarizerWindowTokens: summarizer.windowTokens, erasure }),
       ...createObserving({ ...common, summarizerWindowTokens: summarizer.windowTokens }),
     },
     // Requests of editions are counted one by one: their summarizer does not try again by itself.
@@ -131,7 +132,7 @@ export function createLedger(parts: LedgerParts): Ledger {
       projections: createProjections(common),
       secrets: createSecrets(common),
       proofs: createProofs(common),
-      erasure: createErasure(common),
+      erasure,
       retention: createRetention(common),
     },
     close,

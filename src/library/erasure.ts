@@ -1,17 +1,20 @@
 /** Erasure, for hosts and operators. */
 import { either as E } from 'fp-ts'
+import { planWithCopies, type PlannedConversation } from '../erasure/copies.js'
 import { erase, resumeErasures, type ErasureParts, type ErasureRequest } from '../erasure/erase.js'
 import { recordedErasures } from '../erasure/recorded-erasures.js'
-import { planConversation, type ConversationPlan, type MessageChoice } from '../erasure/plan.js'
-import type { ErasureRefusal } from '../domain/retention/judge-erasure.js'
+import { planConversation, type MessageChoice } from '../erasure/plan.js'
+import type { ErasureCandidate, ErasureRefusal } from '../domain/retention/judge-erasure.js'
 import { createJudge } from '../retention/judge.js'
 import { readRetention } from '../retention/retention-stream.js'
+import { childrenOf } from '../../projections/read-models/live-messages/queries.js'
 import { removeUnusedVectors } from '../../projections/read-models/archive-index/vectors.js'
 import type { ProjectionRunner } from '../../projections/engine/runner.js'
 import type { Conversations } from '../recording/handle-command.js'
 import { notErasable, type TextKeys } from '../sealing/text-keys.js'
+import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { ErasureOptions, ErasureTarget, LedgerErasure } from './ledger-erasure.js'
+import type { ErasureOptions, ErasureTarget, LedgerErasure, PlannedErasure } from './ledger-erasure.js'
 import type { Lookup } from './lookup.js'
 import { bad, nameOf, optionsGiven, recordedTextGiven, textGiven, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
@@ -25,6 +28,7 @@ export interface ErasingParts extends Pick<
   readonly conversations: Conversations
   readonly runner: ProjectionRunner
   readonly gate: Gate
+  readonly freshness: Freshness
   readonly lookup: Lookup
   readonly provenanceOf: ProvenanceOf
 }
@@ -34,7 +38,7 @@ const TARGET = { conversationId: true, messageId: true, subject: true } as const
 
 /** What an erasure is about, checked. */
 interface Chosen {
-  readonly choice: MessageChoice
+  readonly choice: Exclude<MessageChoice, { scope: 'copies' }>
   readonly conversationIds: readonly string[]
 }
 
@@ -47,11 +51,12 @@ export const erasurePartsOf = (
     pendingErasures,
     cleanStorage,
     runner,
+    freshness,
     projections,
     db,
   }: Pick<
     ErasingParts,
-    'log' | 'conversations' | 'clock' | 'pendingErasures' | 'cleanStorage' | 'runner' | 'projections' | 'db'
+    'log' | 'conversations' | 'clock' | 'pendingErasures' | 'cleanStorage' | 'runner' | 'freshness' | 'projections' | 'db'
   >,
   keys: TextKeys,
 ): ErasureParts => ({
@@ -66,6 +71,10 @@ export const erasurePartsOf = (
     return projections.map(({ name }) => name)
   },
   cleanStorage,
+  childrenOf: async (conversationId) => {
+    await freshness.rowsAtHead()
+    return await childrenOf(db, conversationId)
+  },
   judge: createJudge(log, clock),
 })
 
@@ -75,21 +84,31 @@ class Erasures implements LedgerErasure {
   async plan(target: ErasureTarget) {
     this.parts.gate.open()
     const { choice, conversationIds } = await this.chosen(target)
-    const keys = this.keys()
-    const planned = []
-    for (const conversationId of conversationIds) {
-      const plan = await planConversation(this.parts.log, keys, conversationId, choice)
-      const { erased, affected } = plan
-      const allowed = await this.judged(plan, choice, {})
-      planned.push({
+    const byConversation = new Map<string, PlannedErasure>()
+    for (const { plan, copyOf } of await this.planned(choice, conversationIds)) {
+      const { conversationId, erased, affected, source } = plan
+      const allowed = await this.judged(plan, {})
+      const known = byConversation.get(conversationId)
+      byConversation.set(conversationId, {
         conversationId,
-        messages: erased.map(({ messageId }) => messageId),
-        summaries: affected.summaries,
-        editions: affected.editions,
+        messages: [...new Set([...(known?.messages ?? []), ...erased.map(({ messageId }) => messageId)])],
+        summaries: Math.max(affected.summaries, known?.summaries ?? 0),
+        editions: [...new Set([...(known?.editions ?? []), ...affected.editions])],
+        ...(copyOf === undefined || known !== undefined ? {} : { copyOf }),
+        ...(source === undefined ? {} : { source }),
         ...(E.isLeft(allowed) ? { notAllowed: problem(allowed.left).message } : {}),
       })
     }
-    return planned
+    return [...byConversation.values()]
+  }
+
+  /** The plans of these conversations and of those with copies. */
+  private async planned(
+    choice: MessageChoice,
+    conversationIds: readonly string[],
+  ): Promise<readonly PlannedConversation[]> {
+    const { childrenOf } = erasurePartsOf(this.parts, this.keys())
+    return await planWithCopies(this.parts.log, this.keys(), conversationIds, choice, childrenOf)
   }
 
   async run(target: ErasureTarget, options: ErasureOptions) {
@@ -129,13 +148,11 @@ class Erasures implements LedgerErasure {
   }
 
   private async judged(
-    plan: ConversationPlan,
-    choice: MessageChoice,
+    plan: ErasureCandidate,
     given: Partial<Pick<ErasureOptions, 'reason' | 'legalBasis'>>,
   ): Promise<E.Either<ErasureRefusal, void>> {
-    const { log, clock, lookup } = this.parts
-    const { configuration } = await lookup.existing(plan.conversationId)
-    return await createJudge(log, clock)({ ...plan, scope: configuration?.scope }, { reason: '', ...choice, ...given })
+    const { log, clock } = this.parts
+    return await createJudge(log, clock)(plan, { reason: '', ...given })
   }
 
   /** Throws if the rules do not allow an erasure in one of the conversations: then it begins in none. */
@@ -146,10 +163,7 @@ class Erasures implements LedgerErasure {
   ): Promise<void> {
     const { rules, holds } = await readRetention(this.parts.log)
     if (rules.size === 0 && holds.length === 0) return
-    for (const conversationId of conversationIds) {
-      const plan = await planConversation(this.parts.log, this.keys(), conversationId, choice)
-      valueOf(await this.judged(plan, choice, given), problem)
-    }
+    for (const { plan } of await this.planned(choice, conversationIds)) valueOf(await this.judged(plan, given), problem)
   }
 
   private keys(): TextKeys {

@@ -1,25 +1,27 @@
 /** Hands a conversation over to another program: plans, writes the file, and imports it as a branch. */
 import { randomUUID } from 'node:crypto'
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
-import { dirname, join, resolve, sep } from 'node:path'
+import { link, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, resolve, sep } from 'node:path'
 import { isBare, openingWords } from '../domain/text/title.js'
 import { HANDOFF_TOKENS, planHandoff, type HandoffPlan } from '../handoff/plan.js'
 import type { ProgramDirectory, ProgramUser, Session, SessionWriter, WrittenSession } from '../handoff/session.js'
 import { sessionWriters } from '../handoff/writers/index.js'
-import { titleOfProgram } from '../importers/index.js'
+import { copiedMessages } from '../handoff/copied-messages.js'
+import { importers, itemsOfText, titleOfProgram } from '../importers/index.js'
+import { createTranscriptRecorder } from '../importers/record-transcript.js'
+import type { TranscriptItem } from '../importers/transcript.js'
 import { LedgerError } from '../lib/ledger-error.js'
 import { homeFolder } from '../lib/user-folders.js'
-import type { Clock } from '../ports/clock.js'
 import { codeOf, sentenceOf } from '../ports/store-error.js'
 import { missingContext, type MissingContext, type Withdrawal } from '../recall/missing-context.js'
 import { redactorFor } from '../recording/redaction.js'
-import type { Gate } from './gate.js'
 import type { Transcripts } from './ledger.js'
+import type { LedgerErasure } from './ledger-erasure.js'
 import type { Handoff, HandoffOptions, WithdrawnPart } from './ledger-transcripts.js'
 import type { Lookup } from './lookup.js'
 import { bad, optionsGiven, textGiven, type Names } from './options.js'
-import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
+import { ledgerContentId, parentOf, type TranscriptsParts } from './transcripts.js'
 
 const OPTIONS: Names<HandoffOptions> = {
   to: true,
@@ -31,11 +33,9 @@ const OPTIONS: Names<HandoffOptions> = {
   actor: true,
 }
 
-export interface HandoffParts extends Pick<LedgerParts, 'log' | 'policy'> {
-  readonly clock: Clock
-  readonly gate: Gate
+export interface HandoffParts extends TranscriptsParts {
   readonly lookup: Lookup
-  readonly importTranscript: Transcripts['import']
+  readonly erasure: Pick<LedgerErasure, 'run'>
 }
 
 /** The text of a file; undefined if it is missing or cannot be read. */
@@ -96,7 +96,7 @@ const withdrawnPart = ({ messages }: Withdrawal): WithdrawnPart => ({
 
 /** The conversation before this message was withdrawn. */
 async function beforeWithdrawal(
-  log: LedgerParts['log'],
+  log: HandoffParts['log'],
   now: MissingContext,
   messageId: string,
 ): Promise<MissingContext> {
@@ -108,15 +108,25 @@ async function beforeWithdrawal(
   return await missingContext(log, now.state.conversationId, found.revision - 1)
 }
 
-/** Writes a new file with its directories, readable by its owner only. */
-async function writeNew(file: string, content: string): Promise<void> {
+/**
+ * Writes a new file with its directories, readable by its owner only, under another name until `record` has resolved: a
+ * process that watches the directory must not import the session before it is recorded as a copy.
+ */
+async function writeNew(file: string, content: string, record: () => Promise<void>): Promise<void> {
+  const draft = join(dirname(file), `.${basename(file)}.draft`)
+  const writing = async <T>(work: Promise<T>): Promise<T> =>
+    await work.catch((error: unknown) => {
+      if (codeOf(error) === 'EEXIST')
+        throw new LedgerError('FileExists', `${file} exists, and a handoff never overwrites a file`)
+      throw new LedgerError('FileUnusable', `the session cannot be written: ${sentenceOf(error)}`)
+    })
+  await writing(mkdir(dirname(file), { recursive: true }))
   try {
-    await mkdir(dirname(file), { recursive: true })
-    await writeFile(file, content, { flag: 'wx', mode: 0o600 })
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST')
-      throw new LedgerError('FileExists', `${file} exists, and a handoff never overwrites a file`)
-    throw new LedgerError('FileUnusable', `the session cannot be written: ${sentenceOf(error)}`)
+    await writing(writeFile(draft, content, { flag: 'wx', mode: 0o600 }))
+    await record()
+    await writing(link(draft, file))
+  } finally {
+    await rm(draft, { force: true })
   }
 }
 
@@ -163,8 +173,57 @@ async function sessionOf(
   return written
 }
 
+/** The session as a branch of the conversation, each message with the messages that it is a copy of. */
+class Branch {
+  private readonly items: readonly TranscriptItem[]
+
+  constructor(
+    private readonly parts: HandoffParts,
+    private readonly conversationId: string,
+    private readonly program: string,
+    file: string,
+    content: string,
+  ) {
+    const importer = importers.find((each) => each.program === program)
+    const items = importer === undefined ? undefined : itemsOfText(content, file, importer, ledgerContentId(parts.log))
+    if (items === undefined) throw problem({ kind: 'NotOfProgram', file, program })
+    this.items = items
+  }
+
+  /** Records it. Returns the id of its conversation. */
+  async record(plan: HandoffPlan, now: MissingContext, actor: string | undefined): Promise<string> {
+    const { parts, conversationId } = this
+    const { log, conversations, freshness, lookup } = parts
+    const recorded = await createTranscriptRecorder(parts).take(itemsInOrder(this.items), {
+      program: this.program,
+      scope: now.state.configuration?.scope,
+      settings: parts.policy,
+      provenance: parts.provenanceOf(actor === undefined ? {} : { actor }),
+      parent: await parentOf(log, conversationId),
+      ...(log.keys === undefined
+        ? {}
+        : { copied: copiedMessages(conversationId, plan, this.items, now.subjects) }),
+    })
+    const result = valueOf(recorded, problem)
+    for (const { position } of result.conversations) freshness.recordedHere({ position })
+    const branch = result.conversations[0]?.conversationId ?? ''
+    conversations.forget(conversationId)
+    const { erasure } = await lookup.existing(conversationId)
+    if (erasure !== undefined && erasure.at > now.revision) {
+      await parts.erasure.run({ conversationId: branch }, { reason: 'its source was erased during the handoff' })
+      throw problem({ kind: 'ErasurePending', conversationId })
+    }
+    return branch
+  }
+}
+
+// oxlint-disable-next-line typescript/require-await -- a recorder takes items that arrive over time
+async function* itemsInOrder(items: readonly TranscriptItem[]): AsyncGenerator<TranscriptItem> {
+  yield* items
+}
+
 export function createHandoff(parts: HandoffParts): Pick<Transcripts, 'handoff'> {
-  const { log, clock, gate, lookup, policy, importTranscript } = parts
+  const { log, clock, gate, lookup, policy } = parts
   return {
     async handoff(conversationId, options) {
       const given = optionsGiven('transcripts.handoff', options, OPTIONS)
@@ -177,42 +236,33 @@ export function createHandoff(parts: HandoffParts): Pick<Transcripts, 'handoff'>
       if (!Number.isSafeInteger(budget) || budget < 1) throw bad('budget', 'must be a whole number of at least 1')
       if (cwd !== undefined) textGiven('cwd', cwd)
       await lookup.isThere(conversationId)
+      parts.freshness.follow()
       const now = await missingContext(log, conversationId)
+      if ((now.state.erasure?.pending.length ?? 0) > 0) throw problem({ kind: 'ErasurePending', conversationId })
       const missing = withdrawn === undefined ? now : await beforeWithdrawal(log, now, withdrawn)
       const writer = targetOf(given, now)
       const redactor = valueOf(await redactorFor(log, { ...policy, redaction: 'on' }), problem)
       const redact = <T>(value: T): T => redactor?.json(value).value ?? value
-      const plan = valueOf(
-        planHandoff(missing, {
-          to: writer.program,
-          budget,
-          conversationId,
-          redact,
-        }),
-        problem,
-      )
+      const plan = valueOf(planHandoff(missing, { to: writer.program, budget, conversationId, redact }), problem)
       const directory = directoryFor(writer, home)
-      const at = clock.now().toISOString()
       const written = await sessionOf(writer, directory, missing, plan, {
         title: redact(titleOf(missing)),
         cwd,
-        at,
+        at: clock.now().toISOString(),
       })
       const file = join(directory.path, written.path)
-      await writeNew(file, written.content)
-      const imported = await importTranscript(file, {
-        from: writer.program,
-        continues: conversationId,
-        ...(missing.state.configuration?.scope === undefined ? {} : { scope: missing.state.configuration.scope }),
-        ...(actor === undefined ? {} : { actor }),
+      const branch = new Branch(parts, conversationId, writer.program, file, written.content)
+      let branchId = ''
+      await writeNew(file, written.content, async () => {
+        branchId = await branch.record(plan, now, actor)
       })
-      const { turns: _turns, handover: _handover, note, ...report } = plan
+      const { turns: _turns, sources: _sources, handover: _handover, note, ...report } = plan
       const { tokens, entries, omitted } = note
       return {
         program: writer.program,
         file,
         resume: written.resume(file),
-        conversationId: imported.conversations[0]?.conversationId ?? '',
+        conversationId: branchId,
         ...report,
         note: { tokens, entries, omitted },
         withdrawn: redact(missing.withdrawals.map(withdrawnPart)),

@@ -1,6 +1,7 @@
 /** The part of the ledger's interface that concerns erasure. */
 import type { ErasureReceipt } from '../domain/events/index.js'
 import type { CompletedErasure } from '../erasure/erase.js'
+import type { TranscriptSource } from '../erasure/plan.js'
 
 export type { CompletedErasure } from '../erasure/erase.js'
 export type { ErasureReceipt } from '../domain/events/index.js'
@@ -21,6 +22,10 @@ export interface PlannedErasure {
   readonly summaries: number
   /** Editions with such a summary. */
   readonly editions: readonly string[]
+  /** The conversation of the originals, if the messages are copies: a handoff or a fork made them. */
+  readonly copyOf?: string
+  /** Where the conversation was imported from. The file still has its texts. */
+  readonly source?: TranscriptSource
   /** Why the retention rules do not allow it now, as a sentence. */
   readonly notAllowed?: string
 }

@@ -125,7 +125,7 @@ const BYTES_OF_PLACES = 1024 ** 3
 const timeOf = (milliseconds: number): string => new Date(milliseconds).toISOString()
 
 /** A conversation of the ledger as the parent of an imported one. */
-async function parentOf(log: Log, conversationId: string): Promise<ObservedParent> {
+export async function parentOf(log: Log, conversationId: string): Promise<ObservedParent> {
   let sourceId: string | undefined
   for await (const stored of log.store.readStream(conversationStream(conversationId))) {
     const event = await decodeEvent(stored, log)
@@ -136,6 +136,10 @@ async function parentOf(log: Log, conversationId: string): Promise<ObservedParen
   if (sourceId === undefined) throw problem({ kind: 'NoSuchConversation', conversationId })
   return { sourceId, conversationId, how: 'fork' }
 }
+
+/** Ids from content, keyed in an erasable ledger: a plain hash would confirm a guess of an erased text. */
+export const ledgerContentId = ({ keys }: Log): ContentId =>
+  keys === undefined ? plainContentId : keyedContentId((...text) => keys.fingerprint(...text))
 
 /** Retries after another process recorded the same conversation at the same time. */
 const READINGS = 3
@@ -152,21 +156,16 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
   /** The digest of a file in an erasable ledger is keyed: a plain one would confirm a guess of what was erased of it. */
   const digestOf = (sha256: string): string => parts.log.keys?.fingerprint('file', sha256) ?? sha256
 
-  const ledgerContentId = (): ContentId => {
-    const { keys } = parts.log
-    return keys === undefined ? plainContentId : keyedContentId((...text) => keys.fingerprint(...text))
-  }
-
   /** The ids with which a transcript is recorded, or was recorded before its log became erasable. */
   async function contentIdFor(file: string, importer: Importer, layout: Layout): Promise<ContentId> {
     const { keys, store } = parts.log
-    if (keys === undefined || importer.makesContentIds !== true) return ledgerContentId()
+    if (keys === undefined || importer.makesContentIds !== true) return ledgerContentId(parts.log)
     const isPlain = await isRecordedWithPlainIds(
       (contentId) => readTranscript(file, importer, layout, contentId),
       importer.program,
       store,
     )
-    return isPlain ? plainContentId : ledgerContentId()
+    return isPlain ? plainContentId : ledgerContentId(parts.log)
   }
 
   /** Reads on at a place; undefined where the file is not the one any more that was read. */
@@ -232,7 +231,7 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
       const scope = input.scope === undefined ? undefined : nameOf('scope', input.scope)
       gate.writes('transcripts.open')
       freshness.follow()
-      const reader = importer.read(file, ledgerContentId())
+      const reader = importer.read(file, ledgerContentId(parts.log))
       const recorder = createTranscriptRecorder(parts)
       const how = { program: importer.program, scope, settings: parts.policy, provenance: provenanceOf(input) }
       let line = 0

@@ -30,6 +30,8 @@ export interface MissingContext extends ReportInput {
   readonly title: string | undefined
   /** What was withdrawn and did not come back, in order. */
   readonly withdrawals: readonly Withdrawal[]
+  /** The persons that messages name, by message id. */
+  readonly subjects: ReadonlyMap<string, readonly string[]>
 }
 
 /** The messages that are verbatim in the context now: those of the last compaction, and all later ones. */
@@ -49,6 +51,7 @@ function inContext(state: Conversation): ReportMessage[] {
 export async function missingContext(log: Log, conversationId: string, until = Infinity): Promise<MissingContext> {
   const fold = new Fold(initialState(conversationId, findEstimator))
   const messages = new Map<string, ReportMessage>()
+  const subjects = new Map<string, readonly string[]>()
   let [revision, compactions, last] = [-1, 0, -1]
   const withdrawals: Withdrawal[] = []
   let origin: EventData<'ConversationObserved'> | undefined
@@ -61,6 +64,7 @@ export async function missingContext(log: Log, conversationId: string, until = I
     if (isOfType(event, 'MessageAppended')) {
       const message = toReportMessage({ ...event.data, revision })
       messages.set(message.messageId, message)
+      if (event.data.subjects !== undefined) subjects.set(message.messageId, event.data.subjects)
     } else if (isOfType(event, 'ConversationObserved')) origin = event.data
     else if (isOfType(event, 'ConversationTitled')) title = event.data.title
     else if (isOfType(event, 'MessagesWithdrawn')) {
@@ -93,5 +97,6 @@ export async function missingContext(log: Log, conversationId: string, until = I
     origin,
     title: title ?? origin?.title,
     withdrawals: withdrawals.filter(({ messages: all }) => all.some(({ messageId }) => !messages.has(messageId))),
+    subjects,
   }
 }

@@ -31,6 +31,8 @@ const planned = record({
       messages: z.array(z.string()),
       summaries: count,
       editions: z.array(z.string()),
+      copyOf: optional(z.string().meta({ description: 'The conversation of which the messages are copies' })),
+      source: optional(record({ program: z.string(), sourceId: z.string(), file: z.string() })),
       notAllowed: optional(z.string()),
     }),
   ),

@@ -279,3 +279,12 @@ export async function listConversations(
   )
   return rows.map(summaryOf)
 }
+
+/** The conversations that name this one as their parent: forks, and those of sub-agents. */
+export const childrenOf = async (sql: Sql, conversationId: string): Promise<readonly string[]> =>
+  (
+    await sql.query<{ conversationId: string }>(
+      'select conversation_id as "conversationId" from conversations where parent_id = $1 order by 1',
+      [conversationId],
+    )
+  ).map((row) => row.conversationId)
