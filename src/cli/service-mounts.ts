@@ -95,6 +95,7 @@ export function proxyMount(options: ProxyOptions): ClosableMount {
       path: '/proxy',
       roles: ['append'],
       keyHeader: 'x-context-ledger-key',
+      forwards: true,
       async fetch(request, access, env) {
         const { bound } = access
         if (bound !== undefined) {

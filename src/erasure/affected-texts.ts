@@ -46,8 +46,7 @@ export class AffectedTextsCollector {
     // Another program's summary cannot be attributed to single messages.
     else if (isOfType(event, 'CompactionObserved')) {
       if (event.data.erased !== true) this.remove(event, chunkUnit(event.data.chunkId))
-    }
-    else if (isReplacement(event)) this.adopted(event)
+    } else if (isReplacement(event)) this.adopted(event)
   }
 
   get affected(): AffectedTexts {

@@ -54,7 +54,10 @@ export interface ErasureParts {
   /** The conversations that continue this one, or belong to its sub-agents. */
   readonly childrenOf: (conversationId: string) => Promise<readonly string[]>
   /** Whether the retention rules allow it. Called after the erasure is noted and before it is recorded. */
-  readonly judge: (candidate: ErasureCandidate, request: Omit<NotedRequest, 'scope'>) => Promise<E.Either<ErasureRefusal, void>>
+  readonly judge: (
+    candidate: ErasureCandidate,
+    request: Omit<NotedRequest, 'scope'>,
+  ) => Promise<E.Either<ErasureRefusal, void>>
 }
 
 /** The erased messages, and the messages that the retention rules protect. */

@@ -229,9 +229,11 @@ const KINDS = {
   TooManyJobs: 'world',
   TooManyRequests: ['world', 429],
   TooManyStreams: 'world',
+  TooManyValues: ['input', 413],
   TookTooLong: 'world',
   WrongContentType: ['input', 415],
   WrongHost: ['input', 421],
+  OtherSite: ['input', 403],
 
   // Answers of a service, as its client sees them
   /** The service has an internal error. */

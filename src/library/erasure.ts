@@ -56,7 +56,15 @@ export const erasurePartsOf = (
     db,
   }: Pick<
     ErasingParts,
-    'log' | 'conversations' | 'clock' | 'pendingErasures' | 'cleanStorage' | 'runner' | 'freshness' | 'projections' | 'db'
+    | 'log'
+    | 'conversations'
+    | 'clock'
+    | 'pendingErasures'
+    | 'cleanStorage'
+    | 'runner'
+    | 'freshness'
+    | 'projections'
+    | 'db'
   >,
   keys: TextKeys,
 ): ErasureParts => ({

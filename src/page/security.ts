@@ -23,7 +23,7 @@ const POLICY = [
 ].join('; ')
 
 /** Headers of every response. */
-const HEADERS: Readonly<Record<string, string>> = {
+export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': POLICY,
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
@@ -56,7 +56,7 @@ interface GuardOptions {
 }
 
 const reject = (context: Context, status: 405 | 421, sentence: string): Response =>
-  context.text(`${sentence}\n`, status, { ...HEADERS })
+  context.text(`${sentence}\n`, status, { ...PAGE_HEADERS })
 
 /**
  * Rejects an old token, or none. It says where the new address is, but not the address: it contains the new token.
@@ -75,7 +75,7 @@ const rejectToken = (context: Context, isOld: boolean, startedAt: Date): Respons
 </main></body></html>
 `,
     403,
-    { ...HEADERS },
+    { ...PAGE_HEADERS },
   )
 }
 
@@ -96,7 +96,7 @@ export function guard({ token, port, startedAt }: GuardOptions): MiddlewareHandl
       setCookie(context, cookie, token, { httpOnly: true, sameSite: 'Strict', path: '/' })
       const address = new URL(context.req.url)
       address.searchParams.delete('token')
-      for (const [name, value] of Object.entries(HEADERS)) context.header(name, value)
+      for (const [name, value] of Object.entries(PAGE_HEADERS)) context.header(name, value)
       return context.redirect(`${address.pathname}${address.search}`, 303)
     }
     const cookieToken = getCookie(context, cookie)
@@ -108,7 +108,7 @@ export function guard({ token, port, startedAt }: GuardOptions): MiddlewareHandl
 /** Adds the response headers. Does not check access. A static file keeps its own header for caches: it has no data. */
 export const withHeaders: MiddlewareHandler = async (context, next) => {
   await next()
-  for (const [name, value] of Object.entries(HEADERS))
+  for (const [name, value] of Object.entries(PAGE_HEADERS))
     if (name !== 'cache-control' || !context.res.headers.has(name)) context.header(name, value)
   return undefined
 }

@@ -30,7 +30,7 @@ const LOOPBACK = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/iu
 /** Whether a request comes from a page of another site, or uses a host name that only resolves to this machine. */
 function isForeign(headers: Headers): boolean {
   const origin = headers.get('origin')
-  if (!LOOPBACK.test(headers.get('host') ?? '')) return true
+  if (!LOOPBACK.test(headers.get('host') ?? '') || headers.get('sec-fetch-site') === 'cross-site') return true
   if (origin === null) return false
   const host = URL.canParse(origin) ? new URL(origin).host : origin
   return !LOOPBACK.test(host)

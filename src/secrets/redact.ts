@@ -226,4 +226,4 @@ export class Redactor {
 }
 
 const LONGEST_FIELD = 512
-const SECRET_NAME = /secret|token|pass|pwd|key|credential|authorization/iu
+const SECRET_NAME = /secret|token|pass|pwd|key|credential|auth|cookie/iu

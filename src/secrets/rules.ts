@@ -274,6 +274,89 @@ const OTHERS: readonly SecretRule[] = [
     value: 'token',
   },
   {
+    kind: 'registry-login',
+    starts: ['"auth', "'auth", '_auth'],
+    shape:
+      /(?:["']auth\\{0,3}["']|_auth)[ \t]{0,4}[:=][ \t]{0,4}\\{0,3}["']?(?<secret>[A-Za-z0-9+/]{6,4096}={0,2})(?=\\{0,3}["'\s]|$)/y,
+    inWord: true,
+    value: 'login',
+  },
+  {
+    kind: 'npm-login',
+    starts: ['_authToken', '_password'],
+    shape: /_(?:authToken|password)[ \t]{0,4}=[ \t]{0,4}\\{0,3}["']?(?<secret>[^\s"'\\]{4,4096})/y,
+    inWord: true,
+    value: 'named',
+  },
+  {
+    kind: 'basic-login',
+    starts: ['-u', '--user', '--proxy-user'],
+    // Only in a command of curl, wget or http.
+    shape:
+      /(?<=\b(?:curl|wget|https?)(?:\.exe)?[ \t](?:[^\n|]{0,600}[ \t])?)(?:-u|--(?:proxy-)?user)(?:[ \t=]{1,4})?\\{0,3}["']?[^\s:"'\\]{0,128}:(?<secret>[^\s"'\\]{2,256})/y,
+    value: 'named',
+  },
+  {
+    kind: 'password',
+    starts: [
+      '--pass',
+      '--token',
+      '--secret',
+      '--api-key',
+      '--apikey',
+      '--auth-token',
+      '--access-token',
+      '--client-secret',
+    ],
+    shape:
+      /--(?:pass(?:word|wd|phrase)?|token|secret|api-?key|auth-token|access-token|client-secret)(?:=\\{0,3}["']?|[ \t]{1,4}\\{0,3}["'])(?<secret>[^\s"'\\\x60]{4,512})(?=[\s"'\\\x60]|$)/y,
+    inWord: true,
+    value: 'named',
+  },
+  {
+    kind: 'password',
+    starts: [
+      '--pass',
+      '--token',
+      '--secret',
+      '--api-key',
+      '--apikey',
+      '--auth-token',
+      '--access-token',
+      '--client-secret',
+    ],
+    shape:
+      /--(?:pass(?:word|wd|phrase)?|token|secret|api-?key|auth-token|access-token|client-secret)[ \t]{1,4}(?<secret>[^\s"'\\\x60]{4,512})(?=[\s"'\\\x60]|$)/y,
+    inWord: true,
+    value: 'namedNoWords',
+  },
+  {
+    kind: 'cookie',
+    starts: ['cookie:', 'cookie":', "cookie':", 'cookie\\":'],
+    ignoreCase: true,
+    inWord: true,
+    shape:
+      /cookie(?:\\{0,3}["'])?:[ \t]{0,4}(?:\\{0,3}["'])?(?<secret>[\w!#$%&*+.^|~-]{1,128}=[^\s;"'\\]{4,4096}(?:;[ \t]?[\w!#$%&*+.^|~-]{1,128}=[^\s;"'\\]{0,4096}){0,60})/iy,
+    value: 'cookie',
+  },
+  {
+    kind: 'authorization-header',
+    starts: ['authorization'],
+    ignoreCase: true,
+    inWord: true,
+    shape:
+      /authorization(?:\\{0,3}["'])?:[ \t]{0,4}(?:\\{0,3}["'])?(?:bearer|basic|token|apikey|api-key|bot|digest|negotiate|key)[ \t]{1,4}(?<secret>[^\s"'\\\x60,]{4,4096})/iy,
+    value: 'namedNoWords',
+  },
+  {
+    kind: 'authorization-header',
+    starts: ['authorization: ', 'authorization:'],
+    ignoreCase: true,
+    shape:
+      /authorization:[ \t]{0,4}(?<secret>(?!(?:bearer|basic|token|apikey|api-key|bot|digest|negotiate|key)\b)[^\s"'\\\x60,;]{6,4096})(?=[\s"'\\\x60]|$)/iy,
+    value: 'namedNoWords',
+  },
+  {
     kind: 'authorization-header',
     starts: ['authorization', 'x-api-key', 'api-key'],
     ignoreCase: true,
@@ -299,6 +382,25 @@ const OTHERS: readonly SecretRule[] = [
     ),
     encoded: true,
     value: 'password',
+  },
+  {
+    kind: 'password',
+    starts: ['password', 'passwd', 'passphrase', 'pwd', 'client_secret', 'clientsecret'],
+    ignoreCase: true,
+    inWord: true,
+    // In quotes, or directly after the sign, as in settings and addresses.
+    shape:
+      /(?:password|passwd|passphrase|pwd|client_?secret)(?:\\{0,3}["'][ \t]{0,4}[:=][ \t]{0,4}\\{0,3}["']|[ \t]{0,4}[:=][ \t]{0,4}\\{0,3}["'])(?<secret>[^\s"'\\]{4,256})(?=\\{0,3}["'])/iy,
+    value: 'namedNoWords',
+  },
+  {
+    kind: 'password',
+    starts: ['password=', 'passwd=', 'passphrase=', 'pwd=', 'client_secret=', 'clientsecret='],
+    ignoreCase: true,
+    inWord: true,
+    shape:
+      /(?:password|passwd|passphrase|pwd|client_?secret)=(?<secret>[^\s"'\\\x60&;,<>()[\]{}|]{4,256})(?=[\s"'\\\x60&;,<]|$)/iy,
+    value: 'namedNoWords',
   },
   {
     kind: 'assigned-secret',

@@ -43,12 +43,6 @@ export function keyGiven(headers: Headers, header: string): string | undefined {
   if (given === null) return undefined
   const [, bearer] = /^bearer\s+(\S+)$/iu.exec(given) ?? []
   if (bearer !== undefined) return bearer
-  const [, basic] = /^basic\s+(\S+)$/iu.exec(given) ?? []
-  // A browser asks for a name and a password: the key is the password.
-  if (basic !== undefined)
-    return Buffer.from(basic, 'base64')
-      .toString('utf8')
-      .replace(/^[^:]*:/u, '')
   return header === 'authorization' ? undefined : given
 }
 

@@ -8,6 +8,7 @@ import { SpanKind } from '@opentelemetry/api'
 import { either as E } from 'fp-ts'
 import { Hono, type Context } from 'hono'
 import { randomUUID } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { IncomingMessage } from 'node:http'
 import { Registry } from 'prom-client'
 import { checkId } from '../domain/values/ids.js'
@@ -15,20 +16,22 @@ import { inSpan } from '../library/spans.js'
 import type { Ledger } from '../library/ledger.js'
 import { problem } from '../library/problem.js'
 import type { ServiceStores } from '../library/processes.js'
-import { isOwnHost } from '../page/security.js'
-import type { Role } from '../ports/service-state.js'
+import { formTypeOf, isFromOtherSite } from '../lib/cross-site.js'
+import { isOwnHost, PAGE_HEADERS } from '../page/security.js'
+import type { KeyRecord, Role } from '../ports/service-state.js'
 import { answerBeforeEnd } from '../lib/unread-body.js'
 import { accessOf, checkRoles, createBounds, EVERYTHING, keyGiven, type Access } from './access.js'
-import { valueOf } from './body.js'
+import { bytesOf, valueOf } from './body.js'
 import { createCompactionMetrics } from './compaction-metrics.js'
 import { routes, type RouteName } from '../schema/index.js'
 import type { Route } from '../schema/route.js'
 import { createFeed } from './feed.js'
 import { Jobs } from './jobs.js'
 import { createKeyCheck } from './keys.js'
-import { createRate, roomsOf, USUAL, type Limits, type Room } from './limits.js'
+import { createRate, roomsOf, Shares, USUAL, type Limits, type Room } from './limits.js'
 import { createServiceMetrics } from './metrics.js'
 import { describeApi } from './openapi.js'
+import { keyOfSession, LOGIN_BYTES, LOGIN_PATH, loginForm, ownPath, sessionCookie } from './page-session.js'
 import { problemOf, Refused } from './problems.js'
 import { MAY_BE_EMPTY, parsed, queryOf, refuseConditions } from './request-input.js'
 import { agentHandlers } from './routes/agent.js'
@@ -59,6 +62,8 @@ export interface Mount {
    * `x-context-ledger-key`.
    */
   readonly keyHeader: 'authorization' | 'x-context-ledger-key'
+  /** It forwards requests: those of other sites are refused with every method, and an upload may be a form. */
+  readonly forwards?: true
   /** Answers, or throws what a route would; the request is as it came, and its body was not read. */
   readonly fetch: (request: Request, access: Access, env: unknown) => Response | Promise<Response>
 }
@@ -100,6 +105,8 @@ interface Under {
   readonly route: string
   access: Access | undefined
   conversationId: string | undefined
+  /** Leaves the place of the key; undefined before the key is known. */
+  leave: (() => void) | undefined
   /** The status of an answer that is written already. */
   status: number | undefined
 }
@@ -122,6 +129,12 @@ const handlers: Handlers = {
 /** Whether a route may begin a conversation. A list that is compressed names no scope, so none begins within one by it. */
 const mayBegin = (name: RouteName, { bound }: Access): boolean =>
   name === 'appendMessages' || name === 'observe' || (name === 'compress' && (bound === undefined || 'prefix' in bound))
+
+/** Routes that search texts. They take longer than a read, and a store answers few of them at once. */
+const SEARCHES: ReadonlySet<string> = new Set<RouteName>(['search', 'useTool', 'listConversations'])
+
+/** Bytes of a body whose steps take turns with other requests. */
+const LARGE_BODY = 262_144
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/u
 const READY_MS = 2_000
@@ -147,10 +160,22 @@ export function createService(options: ServiceOptions): Service {
 function checkHost(headers: Headers, port: number): void {
   if (!isOwnHost(headers.get('host') ?? undefined, port))
     throw new Refused('WrongHost', 'this service runs without keys and answers to the names of this machine alone')
-  // A page of another site can make a browser of this machine send requests without reading the answers.
   const origin = headers.get('origin')
-  if (origin !== null && (!URL.canParse(origin) || new URL(origin).host !== headers.get('host')))
+  if (origin !== null && isFromOtherSite(headers))
     throw new Refused('WrongHost', 'this service runs without keys and answers no pages of other sites')
+}
+
+/**
+ * Rejects requests that a page of another site can make a browser send: a GET changes nothing here, and its answer cannot
+ * be read there.
+ */
+function checkSite({ method, headers }: Request, forwards = false): void {
+  const isReading = method === 'GET' || method === 'HEAD'
+  if ((!isReading || forwards) && isFromOtherSite(headers))
+    throw new Refused('OtherSite', 'a page of another site made the browser send this request')
+  const form = formTypeOf(headers)
+  if (!isReading && !forwards && form !== undefined)
+    throw new Refused('WrongContentType', `the body has to be application/json, and is "${form}", as a form sends it`)
 }
 
 /** The routes with their keys, limits, metrics and answers. */
@@ -159,6 +184,7 @@ class ServiceApp {
   private readonly limits: Limits
   private readonly ownPort: ServiceOptions['ownPort']
   private readonly onProblem: NonNullable<ServiceOptions['onProblem']>
+  private readonly pepper: string | undefined
   private readonly check: ReturnType<typeof createKeyCheck>
   private readonly bounds: ReturnType<typeof createBounds>
   private readonly rate: ReturnType<typeof createRate>
@@ -167,6 +193,9 @@ class ServiceApp {
   private readonly jobs: Jobs
   private readonly requestRoom: Room
   private readonly streamRoom: Room
+  private readonly requestShares: Shares
+  private readonly searchShares: Shares
+  private readonly streamShares: Shares
   private readonly register = new Registry()
   private readonly metrics: ReturnType<typeof createServiceMetrics>
   private readonly draining = new AbortController()
@@ -177,6 +206,7 @@ class ServiceApp {
     this.limits = { ...USUAL, ...options.limits }
     this.ownPort = options.ownPort
     this.onProblem = options.onProblem ?? (() => undefined)
+    this.pepper = pepper
     this.check = createKeyCheck(stores.keys, pepper)
     this.bounds = createBounds(ledger)
     this.rate = createRate(this.limits.requestsPerMinute, stores.budget)
@@ -185,6 +215,10 @@ class ServiceApp {
     const rooms = roomsOf(this.limits)
     this.requestRoom = rooms.requests
     this.streamRoom = rooms.streams
+    const { requestsOfKey, searchesOfKey, streamsOfKey } = this.limits
+    this.requestShares = new Shares(requestsOfKey, 'requests', 1)
+    this.searchShares = new Shares(searchesOfKey, 'searches', 1)
+    this.streamShares = new Shares(streamsOfKey, 'event streams', 10)
     this.jobs = new Jobs({
       store: stores.jobs,
       room: rooms.jobs,
@@ -251,8 +285,8 @@ class ServiceApp {
     )
     this.app.get('/metrics', (context) =>
       this.answered(context, 'metrics', async (under) => {
-        under.access = await this.whoAsks(context.req.raw.headers, 'authorization')
-        checkRoles(under.access, { roles: ['audit', 'operate'], reach: 'ledger' })
+        const access = this.enter(under, await this.whoAsks(context.req.raw.headers, 'authorization'))
+        checkRoles(access, { roles: ['audit', 'operate'], reach: 'ledger' })
         return new Response(await this.register.metrics(), { headers: { 'content-type': this.register.contentType } })
       }),
     )
@@ -276,9 +310,10 @@ class ServiceApp {
     for (const mount of mounts) {
       const handle = (context: Ctx): Promise<Response> =>
         this.answered(context, `mount ${mount.path}`, async (under) => {
-          under.access = await this.whoAsks(context.req.raw.headers, mount.keyHeader)
-          checkRoles(under.access, { roles: mount.roles, reach: 'some' })
-          return await mount.fetch(context.req.raw, under.access, context.env)
+          checkSite(context.req.raw, mount.forwards)
+          const access = this.enter(under, await this.whoAsks(context.req.raw.headers, mount.keyHeader))
+          checkRoles(access, { roles: mount.roles, reach: 'some' })
+          return await mount.fetch(context.req.raw, access, context.env)
         })
       this.app.all(mount.path, handle)
       this.app.all(`${mount.path}/*`, handle)
@@ -287,16 +322,24 @@ class ServiceApp {
 
   /** The page, and refusals of unknown addresses. */
   private addPage(page: ServiceOptions['page']): void {
+    if (page !== undefined)
+      this.app.post(LOGIN_PATH, (context) => this.answered(context, 'page', (under) => this.logIn(context, under)))
     this.app.all('*', (context) => {
       const { path, method } = context.req
       const otherMethods = PATHS.filter(({ pattern }) => pattern.test(path)).map((other) => other.method.toUpperCase())
       const isApi = path === '/v1' || path.startsWith('/v1/') || otherMethods.length > 0
       return this.answered(context, isApi || page === undefined ? 'none' : 'page', async (under) => {
+        checkSite(context.req.raw)
         if (!isApi && page !== undefined) {
-          under.access = await this.whoSeesThePage(context.req.raw.headers)
+          const access = await this.whoSeesThePage(context.req.raw)
+          if (access === undefined) {
+            const { pathname, search } = new URL(context.req.url)
+            return loginForm(`${pathname}${search}`)
+          }
+          this.enter(under, access)
           return await withinTime(Promise.resolve(page(context.req.raw)), this.limits.requestMs)
         }
-        under.access = await this.whoAsks(context.req.raw.headers, 'authorization')
+        this.enter(under, await this.whoAsks(context.req.raw.headers, 'authorization'))
         if (otherMethods.length > 0)
           throw new Refused(
             'MethodNotAllowed',
@@ -342,8 +385,34 @@ class ServiceApp {
     const record = await this.check.check(key)
     if (record === undefined)
       throw new Refused('KeyRefused', 'this key is not known here, or it was revoked', {}, challenge)
-    const access = accessOf(record, async () => (await this.check.check(key)) !== undefined)
+    return await this.accessBy(record, async () => (await this.check.check(key)) !== undefined)
+  }
+
+  private async accessBy(record: KeyRecord, isCurrent: Access['isCurrent']): Promise<Access> {
+    const access = accessOf(record, isCurrent)
     await this.rate(record.id)
+    return access
+  }
+
+  /** Takes a place of the key and one of the service for a stream. */
+  private takeStream({ keyId }: Access): () => void {
+    const leaveShare = this.streamShares.take(keyId)
+    try {
+      const leaveRoom = this.streamRoom.take()
+      return () => {
+        leaveShare()
+        leaveRoom()
+      }
+    } catch (error) {
+      leaveShare()
+      throw error
+    }
+  }
+
+  /** Takes the place of a key for a request. */
+  private enter(under: Under, access: Access): Access {
+    under.access = access
+    under.leave = this.requestShares.take(access.keyId)
     return access
   }
 
@@ -352,7 +421,14 @@ class ServiceApp {
     const began = performance.now()
     const given = context.req.header('x-request-id') ?? ''
     const requestId = REQUEST_ID.test(given) ? given : randomUUID()
-    const under: Under = { requestId, route, access: undefined, conversationId: undefined, status: undefined }
+    const under: Under = {
+      requestId,
+      route,
+      access: undefined,
+      conversationId: undefined,
+      leave: undefined,
+      status: undefined,
+    }
     const { method } = context.req
     let response: Response
     try {
@@ -373,7 +449,10 @@ class ServiceApp {
           if (under.conversationId !== undefined) span.setAttribute('gen_ai.conversation.id', under.conversationId)
           return answer
         },
-      ).finally(leave)
+      ).finally(() => {
+        leave()
+        under.leave?.()
+      })
     } catch (error) {
       under.status = undefined
       response = this.problemResponse(error, requestId)
@@ -405,8 +484,8 @@ class ServiceApp {
     const checked = conversation === undefined ? undefined : checkId('conversationId', conversation)
     // An invalid conversation id is in no table, including the uses of keys.
     if (checked !== undefined && E.isRight(checked)) under.conversationId = checked.right
-    const access = await this.whoAsks(headers, 'authorization')
-    under.access = access
+    checkSite(context.req.raw)
+    const access = this.enter(under, await this.whoAsks(headers, 'authorization'))
     checkRoles(access, route)
     if (checked !== undefined && E.isLeft(checked)) throw problem(checked.left)
     if (context.req.raw.method === 'HEAD' && route.stream !== undefined)
@@ -424,17 +503,23 @@ class ServiceApp {
             { bytes: this.limits.bodyBytes, ms: this.limits.requestMs },
             MAY_BE_EMPTY.has(name),
           )
+    // Other requests are answered between the steps of a large one.
+    const isLarge = raw !== undefined && Number(headers.get('content-length') ?? Infinity) > LARGE_BODY
+    if (isLarge) await nextTurn()
     const body = route.body === undefined ? undefined : parsed(route.body, raw ?? {}, 'the body')
     const heeded = Object.fromEntries(
       Object.keys(route.headers).map((header) => [header, headers.get(header) ?? undefined]),
     )
     refuseConditions(route, headers)
+    if (isLarge) await nextTurn()
     // Each handler takes what its own route gives; the compiler sees only that there are many of them.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const handle = handlers[name] as (parts: Parts, asked: object) => Promise<Answer>
     // The body had a time of its own.
+    const leaveSearch = SEARCHES.has(name) ? this.searchShares.take(access.keyId) : undefined
     const answer = await withinTime(
-      handle(this.parts, { params, query, body, raw, headers: heeded, access }),
+      // A search that takes too long goes on after its answer, and keeps its place.
+      handle(this.parts, { params, query, body, raw, headers: heeded, access }).finally(leaveSearch),
       this.limits.requestMs,
     )
     return this.send(context, route, answer, { under, access })
@@ -448,7 +533,7 @@ class ServiceApp {
   ): Response {
     const headers = { 'x-request-id': under.requestId, 'cache-control': 'no-store', ...answer.headers }
     if (answer.stream !== undefined) {
-      const leave = this.streamRoom.take()
+      const leave = this.takeStream(access)
       const { idOf, read } = answer.stream
       return eventStream(
         { idOf, read: (signal) => whileCurrent(read(signal), access) },
@@ -477,21 +562,45 @@ class ServiceApp {
     )
   }
 
-  /** The page shows the whole ledger: it takes a key that may read and audit all of it. */
-  private async whoSeesThePage(headers: Headers): Promise<Access> {
-    try {
-      const access = await this.whoAsks(headers, 'authorization')
-      checkRoles(access, { roles: ['read'], reach: 'ledger' })
-      checkRoles(access, { roles: ['audit'], reach: 'ledger' })
-      return access
-    } catch (error) {
-      if (!(error instanceof Refused) || error.status !== 401) throw error
-      // A browser asks for a name and a password: the key is the password.
-      throw new Refused(error.kind, error.message, error.details, {
-        'www-authenticate': 'Basic realm="context-ledger", charset="UTF-8"',
-      })
-    }
+  /** The page shows the whole ledger: it takes a key that may read and audit all of it. Undefined: nobody has logged in. */
+  private async whoSeesThePage({ method, headers }: Request): Promise<Access | undefined> {
+    const access = await this.sessionOf(headers)
+    if (access === undefined && headers.get('authorization') === null && (await this.check.areNeeded()))
+      if (method === 'GET' && (headers.get('accept') ?? '').includes('text/html')) return undefined
+    const reader = access ?? (await this.whoAsks(headers, 'authorization'))
+    checkPageRoles(reader)
+    return reader
   }
+
+  /** Access by the login of the page. */
+  private async sessionOf(headers: Headers): Promise<Access | undefined> {
+    const { pepper, check } = this
+    const find = async (): Promise<KeyRecord | undefined> =>
+      pepper === undefined ? undefined : await keyOfSession(pepper, headers, (id) => check.find(id), Date.now())
+    const key = await find()
+    return key === undefined ? undefined : await this.accessBy(key, async () => (await find()) !== undefined)
+  }
+
+  private async logIn({ req, env }: Ctx, under: Under): Promise<Response> {
+    if (isFromOtherSite(req.raw.headers))
+      throw new Refused('OtherSite', 'a page of another site made the browser send this login')
+    const limits = { bytes: LOGIN_BYTES, ms: this.limits.requestMs }
+    const form = new URLSearchParams((await bytesOf(req.raw, env.incoming, limits)).toString('utf8'))
+    const next = ownPath(form.get('next'))
+    const record = await this.check.check(form.get('key')?.trim() ?? '')
+    if (record === undefined || this.pepper === undefined) return loginForm(next, 'This key is not known, or revoked.')
+    const access = await this.accessBy(record, () => Promise.resolve(true))
+    checkPageRoles(access)
+    this.enter(under, access)
+    const isSecure = req.url.startsWith('https:') || req.header('x-forwarded-proto') === 'https'
+    const cookie = sessionCookie(this.pepper, record, isSecure, Date.now())
+    return new Response(null, { status: 303, headers: { location: next, 'set-cookie': cookie, ...PAGE_HEADERS } })
+  }
+}
+
+function checkPageRoles(access: Access): void {
+  checkRoles(access, { roles: ['read'], reach: 'ledger' })
+  checkRoles(access, { roles: ['audit'], reach: 'ledger' })
 }
 
 /** The items of a stream until its key is revoked. Each item waits for the check, which reads the store every two seconds. */

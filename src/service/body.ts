@@ -81,7 +81,11 @@ function read(stream: Readable, { bytes: most, ms }: BodyLimits): Promise<Buffer
 }
 
 /** The bytes of a body. */
-async function bytesOf(request: Request, incoming: IncomingMessage | undefined, limits: BodyLimits): Promise<Buffer> {
+export async function bytesOf(
+  request: Request,
+  incoming: IncomingMessage | undefined,
+  limits: BodyLimits,
+): Promise<Buffer> {
   const stream = streamOf(request, incoming)
   if (Number(request.headers.get('content-length') ?? 0) > limits.bytes) throw tooLarge(limits.bytes, stream)
   return stream === undefined ? Buffer.alloc(0) : await read(stream, limits)

@@ -14,10 +14,13 @@ export function textOf(bytes: Uint8Array): string {
   }
 }
 
+/** The work for a body grows with its JSON values. Ten thousand messages with five fields each are fewer. */
+const MOST_VALUES = 65_536
+
 /** What a text says as JSON. */
 export function jsonOf(text: string): unknown {
   if (text.trim() === '') throw new Refused('MalformedJson', 'the body is empty, and JSON is wanted')
-  const read = strictJson(text)
+  const read = strictJson(text, MOST_VALUES)
   if (E.isRight(read)) return read.right
   const { kind, detail, field } = read.left
   throw new Refused(kind, `the body ${detail}`, field === undefined ? {} : { field })

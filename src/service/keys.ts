@@ -56,6 +56,8 @@ export async function rotateKey(
 export interface KeyCheck {
   /** The record of a key that is let in; undefined where it is not. */
   check(key: string): Promise<KeyRecord | undefined>
+  /** A key that is in use, by its id. */
+  find(id: string): Promise<KeyRecord | undefined>
   /** Whether keys are needed: there is one, or there was. */
   areNeeded(): Promise<boolean>
 }
@@ -82,12 +84,18 @@ export function createKeyCheck(store: KeyStore, pepper: string | undefined, now:
     }
   }
 
+  const inUse = async (id: string): Promise<KeyRecord | undefined> => {
+    const record = await find(id)
+    return record?.revokedAt === undefined ? record : undefined
+  }
+
   return {
+    find: inUse,
     async check(key) {
       const [, id, secret] = PATTERN.exec(key) ?? []
       if (id === undefined || secret === undefined || pepper === undefined) return undefined
-      const record = await find(id)
-      if (record === undefined || record.revokedAt !== undefined) return undefined
+      const record = await inUse(id)
+      if (record === undefined) return undefined
       const hash = hashOf(pepper, id, secret)
       if (same(hash, record.hash)) return record
       const { previous } = record

@@ -13,8 +13,14 @@ export interface Limits {
   readonly requestMs: number
   /** Requests that are worked on at once. */
   readonly requestsAtOnce: number
+  /** Requests of one key that are worked on at once. */
+  readonly requestsOfKey: number
+  /** Searches of one key that run at once. */
+  readonly searchesOfKey: number
   /** Event streams that are open at once. */
   readonly streams: number
+  /** Event streams of one key that are open at once. */
+  readonly streamsOfKey: number
   /** Jobs that run at once. */
   readonly jobs: number
   /** Milliseconds that a client may take to read on. */
@@ -29,7 +35,10 @@ export const USUAL: Limits = {
   requestsPerMinute: 60_000,
   requestMs: 60_000,
   requestsAtOnce: 512,
+  requestsOfKey: 128,
+  searchesOfKey: 4,
   streams: 2_000,
+  streamsOfKey: 200,
   jobs: 16,
   stallMs: 30_000,
   heartbeatMs: 15_000,
@@ -53,6 +62,39 @@ export class Room {
     return () => {
       if (!left) this.#taken -= 1
       left = true
+    }
+  }
+}
+
+/** What each key has under way. No key takes the places of the others. */
+export class Shares {
+  readonly #taken = new Map<string, number>()
+  constructor(
+    private readonly most: number,
+    /** What is counted, in the plural. */
+    private readonly what: string,
+    private readonly retryAfterSeconds: number,
+  ) {}
+
+  /** Takes a place of a key; returns the way to leave it, which may be called more than once. Without keys there is no share. */
+  take(keyId: string | undefined): () => void {
+    if (keyId === undefined) return () => undefined
+    const taken = this.#taken.get(keyId) ?? 0
+    if (taken >= this.most)
+      throw new Refused(
+        'TooManyRequests',
+        `${String(this.most)} ${this.what} of this key are under way, which is its limit: try again when one has ended`,
+        { limit: this.most },
+        { 'retry-after': String(this.retryAfterSeconds) },
+      )
+    this.#taken.set(keyId, taken + 1)
+    let hasLeft = false
+    return () => {
+      if (hasLeft) return
+      hasLeft = true
+      const rest = (this.#taken.get(keyId) ?? 1) - 1
+      if (rest > 0) this.#taken.set(keyId, rest)
+      else this.#taken.delete(keyId)
     }
   }
 }

@@ -1,6 +1,6 @@
 /** `erase` on the command line: rejected arguments, the plan, and the confirmation. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openLedger } from '../../src/index.js'
@@ -83,6 +83,13 @@ it('shows the plan, erases with --yes, and has nothing left to erase about an un
   })
 })
 
+it('leaves no words of a command in the directory', async () => {
+  await command(['list', '--grep', 'Ursula'])
+  await command(['search', 'Ursula'])
+  for (const name of await readdir(join(folder, 'store', 'lock')))
+    expect(await readFile(join(folder, 'store', 'lock', name), 'utf8').catch(() => '')).not.toContain('Ursula')
+})
+
 it('names the reports that were written from these conversations, and does not delete them', async () => {
   const files = ['page.html', 'forgotten.html', 'all.html', 'other.html'].map((name) => join(folder, name))
   const [page = '', forgotten = '', all = '', other = ''] = files
@@ -95,11 +102,9 @@ it('names the reports that were written from these conversations, and does not d
     expect(await command(words)).toMatchObject({ status: 0 })
   await rm(forgotten)
   const plan = await run(['--conversation', 'long', ...REASON])
-  expect(plan.stdout).toContain(
-    `not erased: 2 reports about these conversations, which you can delete: ${page}, ${all}`,
-  )
+  expect(plan.stdout).toContain(`not erased: 2 copies of these conversations, which you can delete: ${page}, ${all}`)
   expect(JSON.parse((await run(['--conversation', 'long', ...REASON, '--json'])).stdout)).toMatchObject({
-    reports: [page, all],
+    copies: [page, all],
   })
   for (const file of [page, all, other]) expect((await stat(file)).size).toBeGreaterThan(0)
 })

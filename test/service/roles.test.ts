@@ -79,13 +79,13 @@ describe('every role against every route', () => {
     const page = (key: string): Promise<Response> =>
       Promise.resolve(
         at.service.app.request('http://127.0.0.1/', {
-          headers: { authorization: `Basic ${Buffer.from(`me:${key}`).toString('base64')}` },
+          headers: { authorization: `Bearer ${key}` },
         }),
       )
     expect((await page(await at.key(['read']))).status).toBe(403)
     expect((await page(await at.key(['read', 'audit'], { scope: 'us' }))).status).toBe(403)
     expect((await page(await at.key(['read', 'audit']))).status).toBe(200)
-    expect((await page('none')).headers.get('www-authenticate')).toContain('Basic')
+    expect((await page('none')).headers.get('www-authenticate')).toContain('Bearer')
     expect((await at.ask('/metrics', { key: await at.key(['read']) })).status).toBe(403)
     expect((await at.ask('/metrics', { key: await at.key(['operate']) })).status).toBe(200)
     expect((await at.ask('/metrics')).status).toBe(401)

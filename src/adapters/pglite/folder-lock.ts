@@ -369,11 +369,14 @@ async function recordOfThisProcess(): Promise<Record> {
   }
 }
 
-/** The program and its arguments before the first option. Options are left out, because they may contain keys. */
+/** Names of the program of the command line, as it is installed and in a checkout. */
+const OWN_PROGRAMS: ReadonlySet<string> = new Set(['context-ledger', 'main.js'])
+
+/** The program, and the name of its command if it is the command line. Arguments may have private words or keys. */
 function commandOfThisProcess(): string {
-  const [program = process.title, ...words] = process.argv.slice(1)
-  const firstOption = words.findIndex((word) => word.startsWith('-'))
-  return [basename(program), ...words.slice(0, firstOption === -1 ? 2 : Math.min(firstOption, 2))].join(' ')
+  const [program = process.title, command = ''] = process.argv.slice(1)
+  const name = basename(program)
+  return OWN_PROGRAMS.has(name) && /^[a-z][a-z-]*$/u.test(command) ? `${name} ${command}` : name
 }
 
 async function machine(): Promise<{ bootId: string | undefined; pidNamespace: string | undefined }> {

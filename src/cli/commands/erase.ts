@@ -6,7 +6,8 @@ import { text, toggle, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
 import { colours, line, many, printable } from '../output.js'
 import { withLedger } from '../session.js'
-import { writtenReports } from '../written-reports.js'
+import { removeWaitingNotes, transcriptsOf, waitingUploadsOf } from '../local-texts.js'
+import { writtenCopies } from '../written-copies.js'
 
 function targetOf(args: CommandArgs): ErasureTarget {
   const [conversationId, messageId, subject] = [args.text('conversation'), args.text('message'), args.text('subject')]
@@ -23,22 +24,44 @@ function targetOf(args: CommandArgs): ErasureTarget {
   return messageId === undefined ? { conversationId } : { conversationId, messageId }
 }
 
-async function showPlan(planned: readonly PlannedErasure[], reports: readonly string[]): Promise<void> {
+/** Texts that the erasure does not reach, by what they are. */
+interface NotErased {
+  /** Reports, exports and copies of the log that commands wrote. */
+  readonly copies: readonly string[]
+  readonly transcripts: readonly string[]
+  readonly uploads: readonly string[]
+}
+
+async function notErased(store: string, planned: readonly PlannedErasure[]): Promise<NotErased> {
+  const ids = planned.map(({ conversationId }) => conversationId)
+  return {
+    copies: await writtenCopies(store, ids),
+    transcripts: await transcriptsOf(planned),
+    uploads: await waitingUploadsOf(planned),
+  }
+}
+
+async function showNotErased({ copies, transcripts, uploads }: NotErased): Promise<void> {
+  const show = async (files: readonly string[], what: string): Promise<void> => {
+    if (files.length > 0) await line(colours.yellow(`not erased: ${what}: ${files.map(printable).join(', ')}`))
+  }
+  await show(copies, `${many(copies.length, 'copy', 'copies')} of these conversations, which you can delete`)
+  await show(transcripts, `${many(transcripts.length, 'transcript')} of other programs, which these programs still use`)
+  await show(uploads, `${many(uploads.length, 'upload')} that \`push\` has not sent`)
+}
+
+async function showPlan(planned: readonly PlannedErasure[], remaining: NotErased): Promise<void> {
   if (planned.length === 0) await line('nothing to erase: the ledger has no text about this person')
-  for (const { conversationId, messages, summaries, editions, notAllowed } of planned) {
+  for (const { conversationId, messages, summaries, editions, copyOf, notAllowed } of planned) {
     const others = [
       ...(summaries === 0 ? [] : [`${many(summaries, 'summary', 'summaries')} made from them`]),
       ...(editions.length === 0 ? [] : [`summaries of ${many(editions.length, 'edition')}`]),
     ]
-    await line(`${printable(conversationId)}: ${[many(messages.length, 'message'), ...others].join(', ')}`)
+    const origin = copyOf === undefined ? '' : `, copied from ${printable(copyOf)}`
+    await line(`${printable(conversationId)}: ${[many(messages.length, 'message'), ...others].join(', ')}${origin}`)
     if (notAllowed !== undefined) await line(colours.yellow(`not allowed: ${notAllowed}`))
   }
-  if (reports.length > 0)
-    await line(
-      colours.yellow(
-        `not erased: ${many(reports.length, 'report')} about these conversations, which you can delete: ${reports.map(printable).join(', ')}`,
-      ),
-    )
+  await showNotErased(remaining)
   await line(
     colours.dim('also erased: rows of lists and search, vectors, titles, and hashes of these texts. Other texts stay.'),
   )
@@ -127,17 +150,15 @@ export const eraseTexts: CliCommand = {
     await withLedger(args.flags, renews ? { writes: true } : {}, async ({ ledger, config }) => {
       const { erasure } = ledger.admin
       const planned = target === undefined ? [] : await erasure.plan(target)
-      const reports = await writtenReports(
-        config.store,
-        planned.map(({ conversationId }) => conversationId),
-      )
-      if (!args.json && target !== undefined) await showPlan(planned, reports)
+      const remaining = await notErased(config.store, planned)
+      if (!args.json && target !== undefined) await showPlan(planned, remaining)
       const completed =
         target === undefined
           ? await erasure.resume()
           : args.is('yes') && reason !== undefined
             ? await erasure.run(target, { reason, ...(legalBasis === undefined ? {} : { legalBasis }) })
             : undefined
+      if (completed !== undefined) removeWaitingNotes(planned)
       if (!args.json && completed === undefined) await line('nothing was erased: pass --yes to erase it')
       if (!args.json && completed !== undefined) await showCompleted(completed, offers)
       const resummarized = renews ? await resummarize(ledger, completed ?? [], config.policy) : undefined
@@ -145,7 +166,7 @@ export const eraseTexts: CliCommand = {
         await line(
           toWire({
             planned,
-            ...(reports.length === 0 ? {} : { reports }),
+            ...Object.fromEntries(Object.entries(remaining).filter(([, files]) => files.length > 0)),
             ...(completed === undefined ? {} : { completed }),
             ...(resummarized === undefined ? {} : { resummarized }),
           }),

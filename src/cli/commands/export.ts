@@ -61,13 +61,17 @@ async function printDocument(args: CommandArgs, format: DocumentFormat): Promise
   if (name === undefined) throw new LedgerError('Usage', `--format ${format} writes one conversation: name it`)
   if (args.is('follow') || args.text('after') !== undefined)
     throw new LedgerError('Usage', `--follow and --after are for formats of events, not for ${format}`)
-  const [{ conversationNamed }, { exportedDocument }] = await Promise.all([
+  const [{ conversationNamed }, { exportedDocument }, { notePrinted }] = await Promise.all([
     import('../find-conversation.js'),
     import('../../library/conversation-export.js'),
+    import('../written-copies.js'),
   ])
-  await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
+  await withLedger(args.flags, { reads: true }, async ({ ledger, config }) => {
     const redact = await ledger.admin.secrets.redactor({ redaction: 'on' })
-    await print(await exportedDocument(ledger, await conversationNamed(ledger, name), format, redact))
+    const conversationId = await conversationNamed(ledger, name)
+    const document = await exportedDocument(ledger, conversationId, format, redact)
+    await notePrinted(config.store, `export --format ${format}`, conversationId)
+    await print(document)
   })
 }
 
@@ -95,15 +99,15 @@ export const exportEvents: CliCommand = {
     }
     const after = args.whole('after') ?? -1
     const name = args.text('conversation')
-    const [{ watchInterrupt }, { conversationNamed }, { toWire }, { exportedEvents }, { isFolder }] = await Promise.all(
-      [
+    const [{ watchInterrupt }, { conversationNamed }, { toWire }, { exportedEvents }, { isFolder }, { notePrinted }] =
+      await Promise.all([
         import('../interrupt.js'),
         import('../find-conversation.js'),
         import('../../domain/values/revision.js'),
         import('../export/exported-events.js'),
         import('../config/load-config.js'),
-      ],
-    )
+        import('../written-copies.js'),
+      ])
     const interrupt = watchInterrupt()
     try {
       await withLedger(args.flags, { reads: true }, async ({ ledger, config }) => {
@@ -113,6 +117,7 @@ export const exportEvents: CliCommand = {
             '--follow needs a ledger on a server, because a process that stays keeps others from writing to a directory: export regularly with --after POSITION',
           )
         const conversationId = name === undefined ? undefined : await conversationNamed(ledger, name)
+        if (args.is('content')) await notePrinted(config.store, `export --format ${format} --content`, conversationId)
         const write = await writerOf(ledger, format, args.is('content'))
         const redact = await ledger.admin.secrets.redactor({ redaction: 'on' })
         const selection = { conversationId, after, follows: args.is('follow'), signal: interrupt.signal }

@@ -6,7 +6,7 @@ import { line, many, note, noteColours, printable, write } from '../output.js'
 import { announced, conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
-import { noteReport } from '../written-reports.js'
+import { noteFile } from '../written-copies.js'
 
 export const forgotten: CliCommand = {
   words: 'forgotten [conversation]',
@@ -98,7 +98,7 @@ async function writeForgotten(
       if (cycle !== undefined && compactions === 0) throw new LedgerError('NoSuchCycle', noSuchCycle(cycle))
       return report
     })
-    await noteReport(config.store, file, conversationId)
+    await noteFile(config.store, file, conversationId)
     const subject = conversationId ?? 'all conversations'
     if (args.json)
       await line(toWire({ file, ...(conversationId === undefined ? {} : { conversationId }), compactions, bytes }))

@@ -7,7 +7,7 @@ import { toWire } from '../../domain/values/revision.js'
 import { portOf, unusablePort } from '../port.js'
 import { conversationNamed } from '../find-conversation.js'
 import { withLedger } from '../session.js'
-import { noteReport } from '../written-reports.js'
+import { noteFile } from '../written-copies.js'
 
 export const page: CliCommand = {
   words: 'page [conversation]',
@@ -49,7 +49,7 @@ export const page: CliCommand = {
           file,
           async () => await reportOf({ ledger, conversationId: conversation, words, now: new Date() }),
         )
-        await noteReport(config.store, file, conversation)
+        await noteFile(config.store, file, conversation)
         if (args.json) await line(toWire({ file, conversationId: conversation, bytes }))
         else await line(`wrote ${file}: the report of ${conversation}`)
         return

@@ -21,6 +21,7 @@ import { watchInterrupt } from '../interrupt.js'
 import { colours, count, line, many, note, noteColours, printable } from '../output.js'
 import { toWire } from '../../domain/values/revision.js'
 import { duration, startProgress } from '../progress.js'
+import { noteLog } from '../written-copies.js'
 import { addressOf, rejectUnusedDatabase, type LogAddress } from './log-address.js'
 
 export interface MigrateLogCommand {
@@ -224,6 +225,7 @@ export async function runMigrateLog(command: MigrateLogCommand, places: LogPlace
   try {
     await withEnds(from, to, command, places, async (ends) => {
       const { source, target, keys } = ends
+      if (from.kind === 'store') await noteLog(from.address, target.name)
       const copied = await copyLog(source, target, {
         signal: interrupt.signal,
         ...(keys === undefined ? {} : { beforeWriting: async () => void (await keys.copy()) }),

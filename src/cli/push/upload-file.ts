@@ -162,6 +162,12 @@ export class UploadFile {
     return found
   }
 
+  /** The items of all complete lines. */
+  async *items(): AsyncGenerator<unknown> {
+    for await (const { bytes, isEnded } of byteLines(createReadStream(this.path)))
+      if (isEnded) yield JSON.parse(bytes.toString('utf8')) as unknown
+  }
+
   /** Whether this upload begins with all lines of an earlier one. */
   async continues(earlier: UploadFile): Promise<boolean> {
     if (earlier.bytes > this.bytes) return false
