@@ -5,7 +5,7 @@
  */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
-import type { ErasureReceipt, EventData, RecordedEvent } from '../domain/events/index.js'
+import type { ErasureReceipt, EventData } from '../domain/events/index.js'
 import { isErasureRefusal, type ErasureCandidate, type ErasureRefusal } from '../domain/retention/judge-erasure.js'
 import { conversationStream } from '../domain/values/ids.js'
 import type { Clock } from '../ports/clock.js'

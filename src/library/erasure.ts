@@ -115,8 +115,8 @@ class Erasures implements LedgerErasure {
     choice: MessageChoice,
     conversationIds: readonly string[],
   ): Promise<readonly PlannedConversation[]> {
-    const { childrenOf } = erasurePartsOf(this.parts, this.keys())
-    return await planWithCopies(this.parts.log, this.keys(), conversationIds, choice, childrenOf)
+    const erasing = erasurePartsOf(this.parts, this.keys())
+    return await planWithCopies(this.parts.log, this.keys(), conversationIds, choice, erasing.childrenOf)
   }
 
   async run(target: ErasureTarget, options: ErasureOptions) {

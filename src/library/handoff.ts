@@ -6,7 +6,6 @@ import { isBare, openingWords } from '../domain/text/title.js'
 import { HANDOFF_TOKENS, planHandoff, type HandoffPlan } from '../handoff/plan.js'
 import type { ProgramDirectory, ProgramUser, Session, SessionWriter, WrittenSession } from '../handoff/session.js'
 import { sessionWriters } from '../handoff/writers/index.js'
-import { copiedMessages } from '../handoff/copied-messages.js'
 import { importers, itemsOfText, titleOfProgram } from '../importers/index.js'
 import { createTranscriptRecorder } from '../importers/record-transcript.js'
 import type { TranscriptItem } from '../importers/transcript.js'
@@ -15,6 +14,7 @@ import { homeFolder } from '../lib/user-folders.js'
 import { codeOf, sentenceOf } from '../ports/store-error.js'
 import { missingContext, type MissingContext, type Withdrawal } from '../recall/missing-context.js'
 import { redactorFor } from '../recording/redaction.js'
+import { copiedMessages } from './copied-messages.js'
 import type { Transcripts } from './ledger.js'
 import type { LedgerErasure } from './ledger-erasure.js'
 import type { Handoff, HandoffOptions, WithdrawnPart } from './ledger-transcripts.js'
@@ -200,9 +200,7 @@ class Branch {
       settings: parts.policy,
       provenance: parts.provenanceOf(actor === undefined ? {} : { actor }),
       parent: await parentOf(log, conversationId),
-      ...(log.keys === undefined
-        ? {}
-        : { copied: copiedMessages(conversationId, plan, this.items, now.subjects) }),
+      ...(log.keys === undefined ? {} : { copied: copiedMessages(conversationId, plan, this.items, now.subjects) }),
     })
     const result = valueOf(recorded, problem)
     for (const { position } of result.conversations) freshness.recordedHere({ position })

@@ -48,9 +48,13 @@ it('event streams of one key are refused beyond its share', async () => {
   const [loud, quiet] = [await at.key(ROLES), await at.key(ROLES)]
   const opened: Response[] = []
   const open = async (key: string): Promise<number> => {
-    const response = await at.service.app.request('http://127.0.0.1/v1/events', {
-      headers: { authorization: `Bearer ${key}`, accept: 'text/event-stream' },
-    })
+    const response = await at.service.app.request(
+      'http://127.0.0.1/v1/events',
+      {
+        headers: { authorization: `Bearer ${key}`, accept: 'text/event-stream' },
+      },
+      {},
+    )
     opened.push(response)
     return response.status
   }
@@ -62,7 +66,7 @@ it('event streams of one key are refused beyond its share', async () => {
 })
 
 it('a body with more JSON values than a service works through at once is refused by name', async () => {
-  const extra = Object.fromEntries(Array.from({ length: 70_000 }, (_none, at) => [`k${String(at)}`, at]))
+  const extra = Object.fromEntries(Array.from({ length: 70_000 }, (_none, each) => [`k${String(each)}`, each]))
   const parts = Array.from({ length: 35_000 }, () => ({ type: 'text', text: 'a' }))
   const key = await at.key(ROLES)
   for (const message of [

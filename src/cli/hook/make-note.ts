@@ -197,7 +197,9 @@ class Attempts {
       this.rest = REST_MS
       if (this.made === undefined) return false
       writeNoted(this.folder, this.key, this.made.compactionId)
-      if (this.made.text !== '') writeNote(this.folder, this.key, this.made.text)
+      // An erasure removes the record of a note in the making.
+      if (this.made.text !== '' && readPending(this.folder, this.key) !== undefined)
+        writeNote(this.folder, this.key, this.made.text)
       return true
     } catch (error) {
       if (!isTemporary(error)) throw error

@@ -163,7 +163,7 @@ export class UploadFile {
   }
 
   /** The items of all complete lines. */
-  async *items(): AsyncGenerator<unknown> {
+  async *items(): AsyncGenerator {
     for await (const { bytes, isEnded } of byteLines(createReadStream(this.path)))
       if (isEnded) yield JSON.parse(bytes.toString('utf8')) as unknown
   }
