@@ -385,21 +385,37 @@ const OTHERS: readonly SecretRule[] = [
   },
   {
     kind: 'password',
-    starts: ['password', 'passwd', 'passphrase', 'pwd', 'client_secret', 'clientsecret'],
+    starts: ['password', 'passwd', 'passphrase', 'pwd'],
     ignoreCase: true,
     inWord: true,
     // In quotes, or directly after the sign, as in settings and addresses.
     shape:
-      /(?:password|passwd|passphrase|pwd|client_?secret)(?:\\{0,3}["'][ \t]{0,4}[:=][ \t]{0,4}\\{0,3}["']|[ \t]{0,4}[:=][ \t]{0,4}\\{0,3}["'])(?<secret>[^\s"'\\]{4,256})(?=\\{0,3}["'])/iy,
+      /(?:password|passwd|passphrase|pwd)(?:\\{0,3}["'][ \t]{0,4}[:=][ \t]{0,4}\\{0,3}["']|[ \t]{0,4}[:=][ \t]{0,4}\\{0,3}["'])(?<secret>[^\s"'\\]{4,256})(?=\\{0,3}["'])/iy,
     value: 'namedNoWords',
   },
   {
     kind: 'password',
-    starts: ['password=', 'passwd=', 'passphrase=', 'pwd=', 'client_secret=', 'clientsecret='],
+    starts: ['password=', 'passwd=', 'passphrase=', 'pwd='],
+    ignoreCase: true,
+    inWord: true,
+    shape: /(?:password|passwd|passphrase|pwd)=(?<secret>[^\s"'\\\x60&;,<>()[\]{}|]{4,256})(?=[\s"'\\\x60&;,<]|$)/iy,
+    value: 'namedNoWords',
+  },
+  {
+    kind: 'assigned-secret',
+    starts: ['client_secret', 'clientsecret'],
     ignoreCase: true,
     inWord: true,
     shape:
-      /(?:password|passwd|passphrase|pwd|client_?secret)=(?<secret>[^\s"'\\\x60&;,<>()[\]{}|]{4,256})(?=[\s"'\\\x60&;,<]|$)/iy,
+      /client_?secret(?:\\{0,3}["'][ \t]{0,4}[:=][ \t]{0,4}\\{0,3}["']|[ \t]{0,4}[:=][ \t]{0,4}\\{0,3}["'])(?<secret>[^\s"'\\]{4,256})(?=\\{0,3}["'])/iy,
+    value: 'namedNoWords',
+  },
+  {
+    kind: 'assigned-secret',
+    starts: ['client_secret=', 'clientsecret='],
+    ignoreCase: true,
+    inWord: true,
+    shape: /client_?secret=(?<secret>[^\s"'\\\x60&;,<>()[\]{}|]{4,256})(?=[\s"'\\\x60&;,<]|$)/iy,
     value: 'namedNoWords',
   },
   {
