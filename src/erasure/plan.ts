@@ -21,7 +21,7 @@ export type MessageChoice =
   | ({ readonly scope: 'copies' } & ErasedOriginals)
 
 /** Erased messages of another conversation. */
-export interface ErasedOriginals {
+interface ErasedOriginals {
   readonly conversationId: string
   /** Absent for all messages of the conversation. */
   readonly messageIds?: ReadonlySet<string> | undefined

@@ -129,7 +129,7 @@ const strict: Visitor<JsonProblem> = {
  * Whether a text has more JSON values than this, keys not counted. It takes 4 ms for a megabyte, and accepts texts that are
  * no JSON.
  */
-export function hasMoreValues(text: string, most: number): boolean {
+function hasMoreValues(text: string, most: number): boolean {
   let values = 1
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
