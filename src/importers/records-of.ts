@@ -146,10 +146,13 @@ async function* ofJson(path: string): AsyncGenerator<RecordOrDamage> {
 export const recordsOfText = (text: string, file: string, layout: Layout): readonly RecordOrDamage[] =>
   layout === 'json'
     ? [{ value: exactJson(text), where: { file } }]
-    : text.split('\n').flatMap((each, index) => {
-        const record = recordOfLine(Buffer.from(each), layout, { file, line: index + 1 }, true)
-        return record === undefined ? [] : [record]
-      })
+    : text
+        .split('\n')
+        .flatMap((each, index) =>
+          [...recordsOfLine({ bytes: Buffer.from(each), isEnded: true, where: { file, line: index + 1 } })].map(
+            ({ record }) => record,
+          ),
+        )
 
 /** The records of a file, in order. Unreadable records are yielded as damage. */
 export const recordsOf = (path: string, layout: Layout): AsyncIterable<RecordOrDamage> =>
@@ -174,7 +177,8 @@ function headOfBytes(path: string, bytes: Buffer): Head {
 }
 
 /** The head of a file with this text. */
-export const headOfText = (path: string, text: string): Head => headOfBytes(path, Buffer.from(text).subarray(0, HEAD_BYTES))
+export const headOfText = (path: string, text: string): Head =>
+  headOfBytes(path, Buffer.from(text).subarray(0, HEAD_BYTES))
 
 /** The first records. A line that is not JSON does not identify the program. */
 function headRecords(bytes: Buffer, text: string): readonly unknown[] {
