@@ -7,7 +7,9 @@ import type { ChatMessage, MessageInput } from '../domain/values/message.js'
 import {
   chatCalls,
   chatParts,
+  compactionMessage,
   contentOf,
+  isCompactionElement,
   toolCallsField,
   sourceMessage,
   toLedgerMessage,
@@ -85,7 +87,13 @@ function resultMessage(block: Fields): SourceMessage {
 function messagesOf(message: unknown): SourceMessage[] {
   const { role, content } = fieldsOf(message)
   const blocks = blocksOf(content)
-  if (role === 'assistant') return [sourceMessage(assistantInput(blocks), blocks)]
+  if (role === 'assistant') {
+    const own = blocks.filter((block) => !isCompactionElement(block))
+    const compactions = blocks.filter(isCompactionElement).map(compactionMessage)
+    return own.length === 0 && compactions.length > 0
+      ? compactions
+      : [...compactions, sourceMessage(assistantInput(own), own)]
+  }
   if (role === 'system')
     return [
       sourceMessage(
@@ -146,7 +154,8 @@ function answerOf(body: unknown): Answer {
   const blocks = listOf(content)
   const isMessage = Array.isArray(content)
   return {
-    message: isMessage ? assistantInput(blocks) : undefined,
+    message: isMessage ? assistantInput(blocks.filter((block) => !isCompactionElement(block))) : undefined,
+    compactions: blocks.filter(isCompactionElement),
     raw: blocks,
     isComplete: isMessage,
     responseId: textOf(id),
@@ -238,7 +247,9 @@ function reader(): AnswerReader {
       )
       const raw = usable.map(blockOf)
       return {
-        message: isComplete || raw.length > 0 ? assistantInput(raw) : undefined,
+        message:
+          isComplete || raw.length > 0 ? assistantInput(raw.filter((block) => !isCompactionElement(block))) : undefined,
+        compactions: raw.filter(isCompactionElement),
         raw,
         isComplete,
         responseId: textOf(head['id']),
@@ -362,11 +373,9 @@ function write(body: Fields, shown: readonly OutgoingMessage[]): Fields {
       if (each.source.raw.length > 0) directives.push(directiveOf(each))
       continue
     }
-    if (each.chat.role === 'assistant') addDirectives()
-    add(
-      each.chat.role === 'assistant' ? 'assistant' : 'user',
-      each.chat.role === 'assistant' ? assistantBlocks(each) : userBlocks(each),
-    )
+    const isAnswer = each.chat.role === 'assistant' || each.source?.isCompaction === true
+    if (isAnswer) addDirectives()
+    add(isAnswer ? 'assistant' : 'user', each.chat.role === 'assistant' ? assistantBlocks(each) : userBlocks(each))
   }
   addDirectives()
   const messages = groups.map(({ role, blocks, fields }) => {

@@ -67,6 +67,8 @@ export interface Answer {
   readonly message: MessageInput | undefined
   /** The elements of the answer in its API: a message, blocks, items. */
   readonly raw: readonly unknown[]
+  /** Elements in which the provider compacted the conversation. They are no part of the message. */
+  readonly compactions?: readonly unknown[]
   /** The answer is complete: the stream was not cut off. */
   readonly isComplete: boolean
   readonly responseId: string | undefined
@@ -224,6 +226,17 @@ export const sourceMessage = (input: MessageInput, raw: readonly unknown[]): Sou
   raw,
   hash: messageHash({ ...input }),
 })
+
+/** A provider's compaction of the messages before it, as a message of its own. */
+export const compactionMessage = (element: unknown): SourceMessage => ({
+  ...sourceMessage(toLedgerMessage({ role: 'user', content: contentOf([{ type: 'as_sent', as_sent: element }]) }), [
+    element,
+  ]),
+  isCompaction: true,
+})
+
+/** Whether an element of an answer is a provider's compaction. */
+export const isCompactionElement = (element: unknown): boolean => fieldsOf(element)['type'] === 'compaction'
 
 /**
  * Turns tool results without an open call in the list into user messages: a result must follow its call, and each call

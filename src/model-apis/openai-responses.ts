@@ -8,7 +8,9 @@ import type { ChatMessage, MessageInput } from '../domain/values/message.js'
 import {
   chatCalls,
   chatParts,
+  compactionMessage,
   contentOf,
+  isCompactionElement,
   toolCallsField,
   openaiErrorBody,
   sourceMessage,
@@ -73,6 +75,15 @@ function callOf(item: Fields): Fields | undefined {
   return { id, type: 'custom', custom: { name: type, input: jsonText(withoutFields(item, new Set(['id', 'status']))) } }
 }
 
+/** The message of an answer, without a compaction of the provider. Undefined if it has nothing else. */
+function answeredMessage(items: readonly unknown[]): Pick<Answer, 'message' | 'compactions'> {
+  const own = items.filter((item) => !isCompactionElement(item))
+  return {
+    message: own.length === 0 ? undefined : answerMessage(own),
+    compactions: items.filter(isCompactionElement),
+  }
+}
+
 /** The items of an answer as one message. */
 function answerMessage(items: readonly unknown[]): MessageInput {
   const calls: Fields[] = []
@@ -118,11 +129,10 @@ function inputMessage(item: unknown): SourceMessage {
   const isMessage = typeOf(item) === 'message' && (role === 'user' || role === 'system' || role === 'developer')
   if (typeof item === 'string') return sourceMessage(toLedgerMessage({ role: 'user', content: item }), [item])
   if (isMessage) return sourceMessage(toLedgerMessage({ role, content: contentOf(partsOf(content)) }), [item])
-  const message = sourceMessage(
-    toLedgerMessage({ role: 'user', content: contentOf([{ type: 'as_sent', as_sent: item }]) }),
-    [item],
-  )
-  return typeOf(item) === 'compaction' ? { ...message, isCompaction: true } : message
+  if (isCompactionElement(item)) return compactionMessage(item)
+  return sourceMessage(toLedgerMessage({ role: 'user', content: contentOf([{ type: 'as_sent', as_sent: item }]) }), [
+    item,
+  ])
 }
 
 /** Types of items that are neither answers nor input of the user. */
@@ -200,7 +210,7 @@ function answerOf(body: unknown): Answer {
   const raw = listOf(output)
   const isComplete = typeof status === 'string' && ENDED.has(status) && !(isRecord(error) && raw.length === 0)
   return {
-    message: raw.length === 0 ? undefined : answerMessage(raw),
+    ...answeredMessage(raw),
     raw,
     isComplete,
     responseId: textOf(id),
@@ -238,7 +248,7 @@ function reader(): AnswerReader {
         const answer = answerOf(ended)
         // Some providers omit the items from the last event.
         if (answer.raw.length > 0 || items.length === 0) return answer
-        return { ...answer, message: answerMessage(items.filter((item) => item !== undefined)), raw: items }
+        return { ...answer, ...answeredMessage(items.filter((item) => item !== undefined)), raw: items }
       }
       const length = Math.max(items.length, texts.length)
       const raw = Array.from({ length }, (_none, at): unknown => {
@@ -251,7 +261,7 @@ function reader(): AnswerReader {
         )
       }).filter((item) => item !== undefined)
       return {
-        message: raw.length === 0 ? undefined : answerMessage(raw),
+        ...answeredMessage(raw),
         raw,
         isComplete: false,
         responseId: textOf(head['id']),

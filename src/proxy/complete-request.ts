@@ -26,6 +26,15 @@ export function withOmittedTail(conversation: TrackedConversation, request: Prox
 }
 
 /**
+ * The request from the last compaction on that the provider made in an answer: it ignores what is before it, whether or
+ * not the client keeps that.
+ */
+export function fromProviderCompaction(conversation: TrackedConversation, request: ProxyRequest): ProxyRequest {
+  const index = request.messages.findLastIndex(({ hash }) => conversation.providerCompactions.has(hash))
+  return index < 1 ? request : { ...request, messages: request.messages.slice(index) }
+}
+
+/**
  * The request as if upstream held no part of the history.
  * @param heldMessages messages up to the response that the request continues; undefined: all recorded messages
  */

@@ -3,7 +3,7 @@ import { isLedgerError } from '../lib/ledger-error.js'
 import { LRUCache } from 'lru-cache'
 import type { RecordedEvent } from '../domain/events/index.js'
 import type { Ledger } from '../library/ledger.js'
-import { contentText, recordedHash, type Redact } from '../model-apis/api.js'
+import { asRecorded, compactionMessage, contentText, recordedHash, type Redact } from '../model-apis/api.js'
 import { clearablePart } from './clearable-part.js'
 import { listOf } from '../model-apis/json.js'
 import {
@@ -39,6 +39,7 @@ function recordedEntry(
     hash: recordedHash(message, redact),
     role,
     callId: toolCallId,
+    characters: contentText(content).length,
     ...clearablePart(message),
     isInParts: undefined,
   }
@@ -54,7 +55,9 @@ class ListFromEvents {
   /** Messages that a compaction inserted into the list: the next appended messages may repeat them. */
   private inserted: { readonly index: number; readonly hash: string }[] = []
   /** Answers in their order; a final one is complete and calls no tool. */
-  private readonly answers: { readonly id: string; readonly isFinal: boolean }[] = []
+  private readonly answers: { readonly id: string; readonly isFinal: boolean; readonly isIncomplete: boolean }[] = []
+  /** The text of the last message of the user. */
+  private question = ''
   private hasMessages = false
   private readonly conversation: TrackedConversation
   /** An older event may have the text of a secret. */
@@ -79,9 +82,11 @@ class ListFromEvents {
     return this.listed.filter(({ id }) => id === undefined || this.recorded.has(id))
   }
 
-  finalAnswerId(): string | undefined {
+  /** Sets what is known of the last answer. */
+  readLastAnswer(): void {
     const last = this.answers.findLast(({ id }) => this.recorded.has(id))
-    return last?.isFinal === true ? last.id : undefined
+    this.conversation.finalAnswerId = last?.isFinal === true ? last.id : undefined
+    this.conversation.hasIncompleteAnswer = last?.isIncomplete === true && last.id === this.entries().at(-1)?.id
   }
 
   private applyMessage(data: Extract<RecordedEvent, { type: 'MessageAppended' }>['data']): void {
@@ -91,12 +96,15 @@ class ListFromEvents {
     // A replacement of a leading message has `leads` as well, wherever it was recorded.
     if (leads === true || !this.hasMessages) this.instructions.set(messageId, entry)
     else this.append(messageId, entry)
-    const { tools, interrupted, incomplete } = attributes
+    const { tools, interrupted, incomplete, compactions } = attributes
+    for (const element of listOf(compactions))
+      this.conversation.providerCompactions.add(asRecorded(compactionMessage(element), this.redact).hash)
     if (tools !== undefined) this.conversation.toolsHash = hashTools(listOf(tools))
+    if (role === 'user') this.question = contentText(content)
     if (role !== 'assistant') return
-    rememberAnswerText(this.conversation, contentText(content), messageId)
-    const isFinal = interrupted !== true && incomplete !== true && (toolCalls ?? []).length === 0
-    this.answers.push({ id: messageId, isFinal })
+    rememberAnswerText(this.conversation, contentText(content), messageId, this.question)
+    const isIncomplete = interrupted === true || incomplete === true
+    this.answers.push({ id: messageId, isFinal: !isIncomplete && (toolCalls ?? []).length === 0, isIncomplete })
   }
 
   private append(messageId: string, entry: Entry): void {
@@ -132,6 +140,7 @@ async function loadContext(ledger: Ledger, conversation: TrackedConversation, re
       hash: recordedHash({ ...message }, redact),
       role: message.role,
       callId: message.role === 'tool' ? message.tool_call_id : undefined,
+      characters: contentText(message.content).length,
       ...clearablePart({ ...message }),
       isInParts: undefined,
     }))
@@ -152,7 +161,7 @@ async function loadConversation(ledger: Ledger, conversationId: string, redact: 
   if (!(await loadContext(ledger, conversation, redact))) return conversation
   const list = new ListFromEvents(conversation, redact)
   for await (const event of ledger.log(conversationId)) list.apply(event)
-  conversation.finalAnswerId = list.finalAnswerId()
+  list.readLastAnswer()
   // If the ledger owns the context, the client's list has all messages since the client's last own compaction, whatever
   // the ledger compacted.
   if (conversation.contextOwner === 'ledger') {

@@ -34,6 +34,7 @@ import { hasTool, sendWithMemory, type BufferedAnswer } from './memory-tool.js'
 import { RecallNotes } from './recall-notes.js'
 import { BYPASSED, Recorder, type AnswerEnding, type RequestRecord } from './recorder.js'
 import { RecordingStart } from './recording-start.js'
+import type { Exchange } from './tracked-conversation.js'
 import { addressOf, createUpstream, endToEnd, endToEndNames } from './upstream.js'
 
 /** Options of the proxy. */
@@ -101,6 +102,12 @@ const NO_BODY = new Set([101, 204, 205, 304])
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300
 
+/** An answer that passed to the client, and of which the ledger has nothing. */
+const unreadableAnswer = (reason: string, conversationId: string | undefined): Error =>
+  new Error(
+    `an answer${conversationId === undefined ? '' : ` in the conversation ${conversationId}`} cannot be read: ${reason}. It passed to the client unchanged and is not recorded`,
+  )
+
 /** The value of the state header; `recording` if the record is not known yet. */
 function stateOf(record: RequestRecord | undefined): string {
   if (record === undefined) return 'recording'
@@ -121,8 +128,9 @@ function upstreamHeaders({ headers, rawHeaders }: IncomingMessage): string[] {
 }
 
 /** The headers of the answer to a model request: those of upstream, the state and the conversation. */
-function answerHeaders(incoming: IncomingMessage, record: RequestRecord | undefined): string[] {
-  const pairs = [...upstreamHeaders(incoming), STATE, stateOf(record)]
+function answerHeaders(incoming: IncomingMessage, record: RequestRecord | undefined, unreadable?: string): string[] {
+  const state = `${stateOf(record)}${unreadable === undefined ? '' : `; answer not recorded: ${unreadable}`}`
+  const pairs = [...upstreamHeaders(incoming), STATE, state]
   const { conversationId } = record ?? {}
   if (conversationId !== undefined && /^[\x20-\x7E]*$/u.test(conversationId))
     pairs.push(CONVERSATION_HEADER, conversationId)
@@ -186,10 +194,17 @@ interface PreparedRequest {
   readonly body: Uint8Array | ReadableStream<Uint8Array> | undefined
   /** Undefined if the request is not recorded. */
   readonly recording?: Promise<RequestRecord>
+  /** The request and its answer. Closed when the answer ends, however it does. */
+  readonly exchange?: Exchange
   /** The result of the recording, if it is known. */
   readonly record?: RequestRecord | undefined
   readonly start?: RecordingStart
   readonly memory?: { readonly body: Fields; readonly tool: AgentTool }
+}
+
+/** Closes the exchange of a request. */
+function close({ exchange }: PreparedRequest, isAnswered: boolean): void {
+  if (exchange !== undefined) exchange.state = isAnswered ? 'answered' : 'failed'
 }
 
 /** Handles the requests of a proxy. */
@@ -267,13 +282,14 @@ class RequestHandler {
         incoming = buffered.incoming
       } else incoming = await this.send(client, prepared.body)
     } catch (error) {
+      close(prepared, false)
       prepared.start?.start()
       const message = `upstream does not answer: ${sentenceOf(error)}`
       return errorResponse(api ?? chatCompletions, 502, message, 'UpstreamUnreachable')
     }
-    return buffered === undefined
-      ? await this.streamAnswer(api, client, prepared, incoming)
-      : await this.sendBuffered(buffered, prepared.record, client.outgoing)
+    if (buffered === undefined) return await this.streamAnswer(api, client, prepared, incoming)
+    close(prepared, !buffered.isCut && isSuccess(incoming.statusCode ?? 502))
+    return await this.sendBuffered(buffered, prepared.record, client.outgoing)
   }
 
   /** Resolves when all answers so far are recorded. */
@@ -303,23 +319,24 @@ class RequestHandler {
     }
     if (!this.recordsInBackground) return await this.recordBeforeSending(api, client, body.bytes)
     const start = new RecordingStart(body.bytes.byteLength)
-    const recording = this.recordInBackground(api, body.bytes, request.headers, caller, start)
+    const exchange: Exchange = { state: 'open' }
+    const recording = this.recordInBackground(api, body.bytes, client, start, exchange)
     this.trackPending(recording)
-    return { body: body.bytes, recording, start }
+    return { body: body.bytes, recording, start, exchange }
   }
 
   /** Records a request while it is upstream. */
   private async recordInBackground(
     api: Api,
     bytes: Uint8Array,
-    headers: Headers,
-    caller: Caller,
+    { request: { headers }, caller }: ClientRequest,
     { started }: RecordingStart,
+    exchange: Exchange,
   ): Promise<RequestRecord> {
     await started
     const read = await this.readRequest(api, bytes, headers)
     if (read === undefined) return BYPASSED
-    const record = await this.recorder.record(api, read.request, headers, caller)
+    const record = await this.recorder.record(api, read.request, headers, caller, exchange)
     this.isLedgerDown = record.outcome === 'bypassed'
     return record
   }
@@ -332,25 +349,34 @@ class RequestHandler {
   ): Promise<PreparedRequest | Response> {
     const read = await this.readRequest(api, bytes, request.headers)
     if (read === undefined) return { body: bytes }
-    const recording = this.recorder.record(api, read.request, request.headers, caller)
+    const exchange: Exchange = { state: 'open' }
+    const recording = this.recorder.record(api, read.request, request.headers, caller, exchange)
     const record = await within(recording, this.ledgerTimeoutMs)
-    if (this.failsClosed && (record === undefined || record.outcome === 'bypassed'))
+    if (this.failsClosed && (record === undefined || record.outcome === 'bypassed')) {
+      exchange.state = 'failed'
       return errorResponse(
         api,
         503,
         'the ledger cannot record this request now, so it was not sent: try again later',
         'LedgerDown',
       )
+    }
     if (record?.outgoing === undefined)
-      return (await this.withNote(api, read, headers, record)) ?? { body: bytes, recording, record }
+      return { ...((await this.withNote(api, read, headers, record)) ?? { body: bytes, recording, record }), exchange }
     const written = this.writeRequest(api, read.body, record.outgoing)
     if (written === undefined)
-      return { body: bytes, recording, record: { ...record, cannotShorten: 'the request cannot be rewritten' } }
+      return {
+        body: bytes,
+        recording,
+        exchange,
+        record: { ...record, cannotShorten: 'the request cannot be rewritten' },
+      }
     headers.delete('content-encoding')
     const tool = this.options.offerMemory === true ? this.memoryTool(record.conversationId) : undefined
     return {
       body: written.bytes,
       recording,
+      exchange,
       record,
       ...(tool === undefined || hasTool(read.request.tools, tool.name) ? {} : { memory: { body: written.body, tool } }),
     }
@@ -427,7 +453,7 @@ class RequestHandler {
 
   /** Records a buffered answer and sends it to the client. */
   private async sendBuffered(
-    { incoming, bytes, answer, isCut, reads }: BufferedAnswer,
+    { incoming, bytes, answer, unreadable, isCut, reads }: BufferedAnswer,
     record: RequestRecord | undefined,
     outgoing: ServerResponse | undefined,
   ): Promise<Response> {
@@ -440,7 +466,9 @@ class RequestHandler {
             isCut ? 'cut-off' : 'complete',
             reads.length === 0 ? {} : { memoryReads: reads },
           )
-    const head = { outgoing, incoming, status, headers: answerHeaders(incoming, record ?? BYPASSED) }
+    const unread = isCut || !isSuccess(status) ? undefined : unreadable
+    if (unread !== undefined) this.reportProblem(unreadableAnswer(unread, record?.conversationId))
+    const head = { outgoing, incoming, status, headers: answerHeaders(incoming, record ?? BYPASSED, unread) }
     if (isCut || (!isRecorded && this.failsClosed)) return sendBrokenOff(head, bytes)
     return sendComplete(head, NO_BODY.has(status) ? undefined : bytes)
   }
@@ -461,6 +489,8 @@ class RequestHandler {
       api !== undefined && recording !== undefined && isSuccess(status) && !isBodyless
         ? createAnswerCopy(api, incoming.headers['content-type'] ?? '', incoming.headers['content-encoding'])
         : undefined
+    const unreadableByHeaders = copy?.unreadable()
+    if (copy === undefined) close(prepared, false)
     if (copy === undefined && start?.isLarge === false) start.start()
     const recordEnd = this.answerRecording(copy, prepared, outgoing)
     const onChunk = (): void => {
@@ -479,7 +509,7 @@ class RequestHandler {
     const headers =
       api === undefined
         ? upstreamHeaders(incoming)
-        : answerHeaders(incoming, record ?? (isPending ? undefined : BYPASSED))
+        : answerHeaders(incoming, record ?? (isPending ? undefined : BYPASSED), unreadableByHeaders)
     if (onDisconnect === undefined) {
       incoming.resume()
       start?.start()
@@ -496,9 +526,10 @@ class RequestHandler {
    */
   private answerRecording(
     copy: AnswerCopy | undefined,
-    { recording, record, start }: PreparedRequest,
+    prepared: PreparedRequest,
     outgoing: ServerResponse | undefined,
   ): (ending: AnswerEnding) => Promise<void> | undefined {
+    const { recording, record, start } = prepared
     let onRecorded: () => void = () => undefined
     if (copy !== undefined)
       this.trackPending(
@@ -507,11 +538,20 @@ class RequestHandler {
         }),
       )
     return (ending) => {
+      if (copy !== undefined) close(prepared, ending === 'complete')
       // Parsing an answer takes time as well, so it starts after the client's answer was sent unless that one waits.
       const sent = this.failsClosed ? Promise.resolve() : handedOver(outgoing)
       void sent.then(() => start?.start())
       if (copy === undefined || recording === undefined) return undefined
-      const answer = sent.then(async () => await copy.end())
+      const answer = sent.then(async () => {
+        const read = await copy.end()
+        const unreadable = ending === 'complete' ? copy.unreadable() : undefined
+        if (unreadable !== undefined)
+          void recording.then(({ conversationId }) => {
+            this.reportProblem(unreadableAnswer(unreadable, conversationId))
+          })
+        return read
+      })
       const stored =
         record === undefined
           ? recording.then((known) => known.recordAnswer(answer, ending))

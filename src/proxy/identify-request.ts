@@ -34,8 +34,6 @@ export interface RequestIdentity {
   readonly isCodingAgent: boolean
   /** The headers mark a background request of the program, which is not a turn of the conversation. */
   readonly isBackgroundRequest: boolean
-  /** The headers mark the request as a retry. */
-  readonly isRetry: boolean
 }
 
 /** The header in which a client names the conversation. */
@@ -43,6 +41,8 @@ export const CONVERSATION_HEADER = 'x-context-ledger-conversation'
 
 /** The headers in which Codex names a thread, newest first. */
 const CODEX_THREAD_HEADERS = ['thread-id', 'conversation_id', 'conversation-id', 'session-id', 'session_id']
+/** The headers in which opencode names a session: with its own provider, and with all others. */
+const OPENCODE_SESSION_HEADERS = ['x-opencode-session', 'x-session-id', 'x-session-affinity']
 /** Background requests of Codex. */
 const CODEX_BACKGROUND_KINDS = new Set<unknown>(['compact', 'compaction', 'review', 'memory_consolidation'])
 
@@ -51,15 +51,18 @@ const isCodexBackgroundRequest = (headers: Headers): boolean =>
   CODEX_BACKGROUND_KINDS.has(headers.get('x-openai-subagent')) ||
   CODEX_BACKGROUND_KINDS.has(fieldsOf(parseJson(headers.get('x-codex-turn-metadata') ?? ''))['request_kind'])
 
+/** Programs that offer their tools in every turn, and none in a request for a summary or a title. */
+const TOOLLESS_BACKGROUND: ReadonlySet<string> = new Set(['codex', 'opencode'])
+
 /**
- * Whether Codex asks for a summary. Before version 0.169 no header says so, but Codex offers its tools in every turn and
- * none in that request.
+ * Whether a program asks for a summary or a title of its conversation. No header of opencode says so, and none of Codex
+ * before version 0.169.
  */
-export const isToollessCodexRequest = (
-  { program }: RequestIdentity,
+export const isToollessBackground = (
+  { program, isCodingAgent }: RequestIdentity,
   conversation: { readonly toolsHash: string },
   { tools }: ProxyRequest,
-): boolean => program === 'codex' && tools.length === 0 && conversation.toolsHash !== ''
+): boolean => isCodingAgent && TOOLLESS_BACKGROUND.has(program) && tools.length === 0 && conversation.toolsHash !== ''
 
 const firstHeader = (headers: Headers, names: readonly string[]): string | undefined =>
   names.map((name) => headers.get(name)?.trim()).find((value) => value !== undefined && value !== '')
@@ -86,11 +89,13 @@ function sessionId(
   claudeSession: string | undefined,
   claudeSubagent: string | undefined,
   codexThread: string | undefined,
+  opencodeSession: string | undefined,
   { upstreamHistory }: ProxyRequest,
 ): string | undefined {
   if (claudeSession !== undefined)
     return `proxy/claude-code/${claudeSession}${claudeSubagent === undefined ? '' : `/${claudeSubagent}`}`
   if (codexThread !== undefined) return `proxy/codex/${codexThread}`
+  if (opencodeSession !== undefined) return `proxy/opencode/${opencodeSession}`
   return upstreamHistory?.kind === 'conversation' ? `proxy/openai/${upstreamHistory.id}` : undefined
 }
 
@@ -101,17 +106,23 @@ export function identifyRequest(api: Api, request: ProxyRequest, headers: Header
   const claudeSubagent = firstHeader(headers, ['x-claude-code-agent-id'])
   const isCodex = /codex/iu.test(`${headers.get('user-agent') ?? ''} ${headers.get('originator') ?? ''}`)
   const codexThread = isCodex ? firstHeader(headers, CODEX_THREAD_HEADERS) : undefined
+  const isOpencode = /\bopencode\b/iu.test(headers.get('user-agent') ?? '')
+  const opencodeSession = isOpencode ? firstHeader(headers, OPENCODE_SESSION_HEADERS) : undefined
   const named = firstHeader(headers, [CONVERSATION_HEADER])
+  const programs = [
+    ['claude-code', claudeSession],
+    ['codex', codexThread],
+    ['opencode', opencodeSession],
+  ] as const
+  const program = programs.find(([, session]) => session !== undefined)?.[0]
   return {
     caller,
-    program:
-      claudeSession === undefined ? (codexThread === undefined ? (agent.name ?? api.name) : 'codex') : 'claude-code',
+    program: program ?? agent.name ?? api.name,
     programVersion: agent.version,
-    conversationId: named ?? sessionId(claudeSession, claudeSubagent, codexThread, request),
+    conversationId: named ?? sessionId(claudeSession, claudeSubagent, codexThread, opencodeSession, request),
     isNamed: named !== undefined,
     listedId: listedIdOf(api, request, caller),
-    isCodingAgent: claudeSession !== undefined || codexThread !== undefined,
+    isCodingAgent: program !== undefined,
     isBackgroundRequest: codexThread !== undefined && isCodexBackgroundRequest(headers),
-    isRetry: Number(headers.get('x-stainless-retry-count') ?? 0) > 0,
   }
 }

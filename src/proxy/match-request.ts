@@ -245,12 +245,64 @@ function firstNewUserMessage(
   return found === -1 || (found === messages.length - 1 && messages.length > 1) ? undefined : found
 }
 
-/** Whether a list continues this conversation after a compaction by its program, if no header names a conversation. */
-export function followsOwnCompaction(conversation: TrackedConversation, { messages }: ProxyRequest): boolean {
-  const from = commonPrefixLength(conversation, messages)
-  const matched = matchEntries(conversation, messages, from)
-  if (findSummary(conversation, messages, matched, from) !== undefined) return true
-  return hasRecordedAnswer(conversation, matched)
+/** Fewest characters of kept messages that prove a restart without a summary. Shorter ones are equal by chance. */
+const MIN_KEPT_CHARACTERS = 60
+/** Fewest kept messages that prove a restart without a summary. */
+const MIN_KEPT = 3
+
+/** The number of messages from `start` on that are the last ones of the conversation, without a gap. */
+function keptLength(entries: readonly Entry[], messages: readonly SourceMessage[], start: number): number {
+  const isKept = (length: number): boolean =>
+    entries.slice(-length).every(({ hash }, index) => hash === messages[start + index]?.hash)
+  for (let length = Math.min(entries.length, messages.length - start - 1); length > 0; length -= 1)
+    if (isKept(length)) return length
+  return 0
+}
+
+/**
+ * How a list that no header identifies restarts a conversation; undefined if it does not prove it. It has the same
+ * instructions and tools, and begins with a summary that the conversation contains, or with at most one message that is
+ * new. After it are the last messages of the conversation without a gap, and then new ones. One equal answer proves
+ * nothing: models often give the same.
+ */
+export function provenRestart(
+  conversation: TrackedConversation,
+  { instructions, messages, tools }: ProxyRequest,
+): Restart | undefined {
+  const hasSameInstructions =
+    conversation.instructions.length === instructions.length &&
+    instructions.every(({ hash }, index) => conversation.instructions[index]?.hash === hash)
+  if (!hasSameInstructions || hashTools(tools) !== conversation.toolsHash) return undefined
+  const [first] = messages
+  const summary = requestedSummaryIn(conversation, first)
+  const isCompacted = first !== undefined && conversation.providerCompactions.has(first.hash)
+  // The question for the summary and its answer are not kept.
+  const isLast = summary !== undefined && summary.id === conversation.entries.at(-1)?.id
+  const entries = isLast ? conversation.entries.slice(0, -2) : conversation.entries
+  for (const start of summary === undefined && !isCompacted ? [0, 1] : [1]) {
+    const length = keptLength(entries, messages, start)
+    const kept = entries.slice(entries.length - length)
+    const characters = kept.reduce((sum, each) => sum + each.characters, 0)
+    const isProven = isCompacted || summary !== undefined || (length >= MIN_KEPT && characters >= MIN_KEPT_CHARACTERS)
+    if (!isProven || length === entries.length || messages.length === start) continue
+    return {
+      kind: 'restarts',
+      matchedEntries: new Map(kept.map((_entry, index) => [start + index, entries.length - length + index])),
+      summaryIndex: start === 0 ? undefined : 0,
+      answerId: summary?.id,
+    }
+  }
+  return undefined
+}
+
+/** The answer to a question for a summary of the conversation that a message contains. */
+function requestedSummaryIn(
+  { answerTexts }: TrackedConversation,
+  message: SourceMessage | undefined,
+): TrackedConversation['answerTexts'][number] | undefined {
+  if (message === undefined || message.input.role === 'assistant' || message.input.role === 'tool') return undefined
+  const content = contentText(message.input.content)
+  return answerTexts.findLast(({ text, isSummary }) => isSummary && content.includes(distinctiveText(text)))
 }
 
 /** The recorded entries that a restarted list keeps: index in the list → id of the recorded message. */

@@ -26,6 +26,8 @@ export interface BufferedAnswer {
   readonly bytes: Uint8Array
   /** Undefined if it could not be read. */
   readonly answer: Answer | undefined
+  /** Why it could not be read. */
+  readonly unreadable: string | undefined
   /** Upstream cut it off. */
   readonly isCut: boolean
   readonly reads: readonly MemoryRead[]
@@ -44,7 +46,8 @@ async function bufferAnswer(api: Api, incoming: IncomingMessage): Promise<Omit<B
   } catch {
     isCut = true
   }
-  return { incoming, bytes: Buffer.concat(chunks), answer: await copy.end(), isCut }
+  const answer = await copy.end()
+  return { incoming, bytes: Buffer.concat(chunks), answer, unreadable: copy.unreadable(), isCut }
 }
 
 /** Whether a request already has a tool of this name. */

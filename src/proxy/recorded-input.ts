@@ -59,7 +59,7 @@ export function answerInput(
   context: Context | undefined,
   more: Fields,
 ): MessageInput | undefined {
-  const { message, isComplete, responseId, model, usage, finish } = answer
+  const { message, isComplete, responseId, model, usage, finish, compactions = [] } = answer
   if (message === undefined) return undefined
   // A client may disconnect after the end of the answer: such an answer is complete.
   const state = isComplete ? {} : ending === 'interrupted' ? { interrupted: true } : { incomplete: true }
@@ -68,6 +68,7 @@ export function answerInput(
     ...(responseId === undefined ? {} : { answerId: responseId }),
     ...(usage === undefined ? {} : { usage }),
     ...(finish === undefined ? {} : { finish }),
+    ...(compactions.length === 0 ? {} : { compactions: recordable(compactions) }),
     ...state,
     ...more,
   }

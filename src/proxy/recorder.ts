@@ -9,6 +9,7 @@ import type { Context, Ledger, MessageInput } from '../library/ledger.js'
 import { createTurns, type Turns } from '../lib/turns.js'
 import {
   asRecorded,
+  compactionMessage,
   contentText,
   sourceMessage,
   type Answer,
@@ -18,18 +19,13 @@ import {
   type Redact,
 } from '../model-apis/api.js'
 import { withClearedMessages } from './cleared-messages.js'
-import { asSourceMessage, withOmittedTail, withUpstreamHistory } from './complete-request.js'
+import { asSourceMessage, fromProviderCompaction, withOmittedTail, withUpstreamHistory } from './complete-request.js'
 import { createConversationCache, type ConversationCache } from './conversation-cache.js'
-import {
-  identifyRequest,
-  isToollessCodexRequest,
-  listedIdPrefix,
-  type Caller,
-  type RequestIdentity,
-} from './identify-request.js'
+import { identifyRequest, isToollessBackground, type Caller, type RequestIdentity } from './identify-request.js'
 import type { Fields } from '../model-apis/json.js'
 import { LedgerWriter } from './ledger-writer.js'
-import { followsOwnCompaction, isTaggedSummary, matchRequest, summaryQuestionIndex } from './match-request.js'
+import { ListedConversations, type Place } from './listed-conversations.js'
+import { isTaggedSummary, matchRequest, summaryQuestionIndex } from './match-request.js'
 import { backgroundContext, OBSERVED_CONVERSATION, outgoingContext } from './outgoing-context.js'
 import { recordObserved } from './record-observed.js'
 import { OwnedRecorder } from './record-owned.js'
@@ -38,11 +34,11 @@ import {
   entryOf,
   hashTools,
   messageIdAfter,
-  newTrackedConversation,
   nextBranchSeed,
   recordedIds,
   rememberAnswerText,
   type Entry,
+  type Exchange,
   type TrackedConversation,
 } from './tracked-conversation.js'
 
@@ -75,12 +71,6 @@ export interface RecorderOptions {
   readonly onProblem: (problem: unknown) => void
 }
 
-/** Conversations with the same start that are compared with a list. */
-const MAX_SAME_START = 16
-/** Conversations in memory that are compared with a list that no header identifies. */
-const MAX_RECENT = 64
-/** Lists restarted after a program's own compaction whose conversation is remembered. */
-const MAX_RESTARTS = 10_000
 /** Upstream's response ids that are remembered. */
 const MAX_RESPONSES = 50_000
 
@@ -93,14 +83,11 @@ export const BYPASSED: RequestRecord = {
   recordAnswer: () => Promise.resolve(false),
 }
 
-/** A conversation, and the key under which its requests run one after the other. */
-interface ConversationKey {
-  readonly key: string
-  readonly conversationId: string
-}
-
 /** A response that upstream stores. */
-interface StoredResponse extends ConversationKey {
+interface StoredResponse {
+  readonly conversationId: string
+  /** The key of its conversation (`Place`). */
+  readonly key: string
   /** Messages of the conversation up to and including the response. */
   readonly length: number
 }
@@ -124,6 +111,18 @@ interface AnswerPosition {
   readonly last: Entry | undefined
   readonly context: Context | undefined
   readonly summary: SummaryRequest | undefined
+  /** The text of the last message of the user. */
+  readonly questionText: string
+}
+
+/** A request that is to be recorded. */
+interface IncomingRequest {
+  readonly api: Api
+  readonly request: ProxyRequest
+  readonly identity: RequestIdentity
+  /** The stored response that it continues. */
+  readonly response: StoredResponse | undefined
+  readonly exchange: Exchange
 }
 
 export class Recorder {
@@ -135,8 +134,7 @@ export class Recorder {
   private readonly redactor: () => Promise<Redact>
   private readonly owned: OwnedRecorder
   private readonly turns: Turns = createTurns()
-  /** The conversations of restarted lists, by the id that the start of the list gives. */
-  private readonly restarts = new LRUCache<string, ConversationKey>({ max: MAX_RESTARTS })
+  private readonly listed: ListedConversations
   private readonly responses = new LRUCache<string, StoredResponse>({ max: MAX_RESPONSES })
 
   constructor(options: RecorderOptions) {
@@ -145,6 +143,9 @@ export class Recorder {
     this.onProblem = options.onProblem
     this.redactor = () => options.ledger.admin.secrets.redactor(options.policy)
     this.conversations = createConversationCache(options.ledger, this.redactor)
+    this.listed = new ListedConversations(this.conversations, (conversation, request) =>
+      this.withRecordedContents(conversation, fromProviderCompaction(conversation, request)),
+    )
     this.writer = new LedgerWriter(options)
     this.owned = new OwnedRecorder(this.writer, this.conversations, options.onProblem)
   }
@@ -153,7 +154,13 @@ export class Recorder {
    * Records what is new in a request, in a conversation that the caller may use. Never throws: after an error it calls
    * `onProblem` and returns `BYPASSED`.
    */
-  async record(api: Api, received: ProxyRequest, headers: Headers, caller: Caller): Promise<RequestRecord> {
+  async record(
+    api: Api,
+    received: ProxyRequest,
+    headers: Headers,
+    caller: Caller,
+    exchange: Exchange,
+  ): Promise<RequestRecord> {
     try {
       const redact = await this.redactor()
       const request = {
@@ -163,45 +170,67 @@ export class Recorder {
       }
       const identity = identifyRequest(api, request, headers, caller)
       const response = await this.storedResponse(identity, request)
-      if (identity.conversationId === undefined && response === undefined) await this.findRestart(identity, request)
-      const key =
-        response?.key ?? identity.conversationId ?? this.restarts.get(identity.listedId)?.key ?? identity.listedId
-      return await this.turns.runInOrder(
-        key,
-        async () => await this.recordInTurn(api, request, identity, key, response),
-      )
+      const incoming = { api, request, identity, response, exchange }
+      const conversationId = response?.conversationId ?? identity.conversationId
+      if (conversationId === undefined) return await this.recordListed(incoming)
+      const key = response?.key ?? conversationId
+      return await this.turns.runInOrder(key, async () => {
+        const conversation = await this.conversations.get(conversationId)
+        return await this.recordInTurn(incoming, { key, conversation })
+      })
     } catch (error) {
       this.onProblem(error)
       return BYPASSED
     }
   }
 
+  /** Records a request whose conversation no header identifies. */
+  private async recordListed(incoming: IncomingRequest): Promise<RequestRecord> {
+    const { identity, request } = incoming
+    const { listedId } = identity
+    const recordIn = async (place: Place): Promise<RequestRecord> => await this.recordInTurn(incoming, place)
+    const own = await this.turns.runInOrder(listedId, async () => {
+      const place = await this.listed.find(identity, request)
+      return place !== undefined && place.key === listedId ? await recordIn(place) : place
+    })
+    if (own !== undefined && 'outcome' in own) return own
+    const other = own ?? (await this.listed.findRestarted(identity, request))
+    const record =
+      other === undefined
+        ? undefined
+        : await this.turns.runInOrder(other.key, async () => {
+            const place = await this.listed.recheck(other, request)
+            if (place === undefined) return undefined
+            this.listed.remember(listedId, place.conversation.conversationId)
+            return await recordIn(place)
+          })
+    if (record !== undefined) return record
+    return await this.turns.runInOrder(listedId, async () => {
+      const place = await this.listed.find(identity, request)
+      return await recordIn(place !== undefined && place.key === listedId ? place : await this.listed.begin(identity))
+    })
+  }
+
   private async recordInTurn(
-    api: Api,
-    received: ProxyRequest,
-    identity: RequestIdentity,
-    key: string,
-    response: StoredResponse | undefined,
+    { api, request: received, identity, response, exchange }: IncomingRequest,
+    { key, conversation: found, restart }: Place,
   ): Promise<RequestRecord> {
-    const conversationId = response?.conversationId ?? identity.conversationId
-    let conversation =
-      conversationId === undefined
-        ? await this.conversationOf(identity, received)
-        : await this.conversations.get(conversationId)
+    let conversation = found
     await this.authorize(conversation, identity)
-    const sent = this.withRecordedContents(conversation, received)
+    const sent = this.withRecordedContents(conversation, fromProviderCompaction(conversation, received))
     const completed = identity.isCodingAgent ? withOmittedTail(conversation, sent) : sent
     const request = withUpstreamHistory(conversation, completed, response?.length)
-    const isBackground = identity.isBackgroundRequest || isToollessCodexRequest(identity, conversation, request)
+    const isBackground = identity.isBackgroundRequest || isToollessBackground(identity, conversation, request)
     const match = isBackground
       ? ({ kind: 'side-request' } as const)
-      : matchRequest(conversation, request, identity.isCodingAgent)
+      : (restart ?? matchRequest(conversation, request, identity.isCodingAgent))
     const question = identity.isCodingAgent ? summaryQuestionIndex(conversation, sent, request, match) : undefined
     const summary = question === undefined ? undefined : { from: question, finalAnswerId: conversation.finalAnswerId }
     const length = request.messages.length
     const position = (context?: Context): AnswerPosition => {
       const last = conversation.entries[length - 1]
-      return { conversation, key, identity, length, last, context, summary }
+      const questionText = contentText(request.messages.findLast(({ input }) => input.role === 'user')?.input.content)
+      return { conversation, key, identity, length, last, context, summary, questionText }
     }
     try {
       if (isBackground) conversation = await this.recordBeforeQuestion(conversation, request, identity)
@@ -214,13 +243,13 @@ export class Recorder {
       }
       if (this.mode === 'observe' || conversation.contextOwner === 'program') {
         await recordObserved(this.writer, conversation, request, match, identity)
-        this.rememberRequest(conversation, request)
+        this.rememberRequest(conversation, request, exchange)
         const reason = this.mode === 'observe' ? undefined : OBSERVED_CONVERSATION
         const record = this.requestRecord(position(), 'recorded', undefined, reason)
         return match.kind === 'restarts' ? { ...record, isAfterCompaction: true } : record
       }
       conversation = await this.owned.record(conversation, request, match, identity)
-      this.rememberRequest(conversation, request)
+      this.rememberRequest(conversation, request, exchange)
       if (request.upstreamHistory !== undefined)
         return this.requestRecord(position(), 'recorded', undefined, 'upstream holds the history')
       const result = await outgoingContext(this.ledger, api, conversation, request)
@@ -255,43 +284,6 @@ export class Recorder {
     if (!(await caller.mayUse(conversationId))) throw problem({ kind: 'NoSuchConversation', conversationId })
   }
 
-  /** The conversation that a list without a header continues, or a new one. */
-  private async conversationOf(identity: RequestIdentity, request: ProxyRequest): Promise<TrackedConversation> {
-    const { listedId, caller, isRetry } = identity
-    const restart = this.restarts.get(listedId)
-    if (restart !== undefined) return await this.conversations.get(restart.conversationId)
-    for (let number = 1; number <= MAX_SAME_START; number += 1) {
-      const id = number === 1 ? listedId : `${listedId}~${String(number)}`
-      if (!(await caller.mayUse(id))) continue
-      const conversation = await this.conversations.get(id)
-      if (conversation.contextOwner === 'none') return conversation
-      const { entries } = conversation
-      const match = matchRequest(conversation, this.withRecordedContents(conversation, request), false)
-      if (match.kind === 'continues') return conversation
-      const isUnanswered = entries.at(-1)?.role !== 'assistant' || entries.length === request.messages.length
-      if (match.kind === 'repeats' && (isRetry || isUnanswered)) return conversation
-    }
-    return newTrackedConversation(`${listedId}~${crypto.randomUUID()}`)
-  }
-
-  /** Finds the conversation of a list without a header that its program restarted after its own compaction. */
-  private async findRestart({ listedId, caller }: RequestIdentity, request: ProxyRequest): Promise<void> {
-    if (this.restarts.has(listedId)) return
-    const prefix = listedIdPrefix(caller.keyId)
-    let compared = 0
-    for (const conversation of this.conversations.recent()) {
-      compared += 1
-      if (compared > MAX_RECENT) return
-      const { conversationId } = conversation
-      const key = conversationId.replace(/~[^~]*$/u, '')
-      if (key === listedId || conversation.entries.length === 0 || !conversationId.startsWith(prefix)) continue
-      if (followsOwnCompaction(conversation, request) && (await caller.mayUse(conversationId))) {
-        this.restarts.set(listedId, { key, conversationId })
-        return
-      }
-    }
-  }
-
   /**
    * The request with the recorded contents of cleared messages. If the client's program owns the context, a cleared
    * result is an edit of that context and is recorded as one.
@@ -319,7 +311,9 @@ export class Recorder {
     return conversation
   }
 
-  private rememberRequest(conversation: TrackedConversation, { tools }: ProxyRequest): void {
+  private rememberRequest(conversation: TrackedConversation, { tools }: ProxyRequest, exchange: Exchange): void {
+    conversation.exchange = exchange
+    conversation.hasIncompleteAnswer = false
     const offeredTools = hashTools(tools)
     if (offeredTools !== '') conversation.toolsHash = offeredTools
     this.conversations.keep(conversation)
@@ -343,7 +337,7 @@ export class Recorder {
             const answer = await pending
             if (answer === undefined) return
             if (outcome === 'recorded') await this.recordAnswer(position, answer, ending, more)
-            else rememberAnswer(conversation, answer)
+            else rememberAnswer(conversation, answer, position.questionText)
           })
           return true
         } catch (error) {
@@ -362,12 +356,14 @@ export class Recorder {
     ending: AnswerEnding,
     more: Fields,
   ): Promise<void> {
-    const { length, last, identity, context } = position
+    const { length, last, identity, context, questionText } = position
     const conversation = await this.conversations.get(position.conversation.conversationId)
     const { entries } = conversation
+    for (const element of answer.compactions ?? [])
+      conversation.providerCompactions.add(asRecorded(compactionMessage(element), await this.redactor()).hash)
     const input = answerInput(answer, ending, context, more)
     if (input === undefined || entries.length < length) {
-      rememberAnswer(conversation, answer)
+      rememberAnswer(conversation, answer, questionText)
       return
     }
     const message = asRecorded(sourceMessage(input, []), await this.redactor())
@@ -381,14 +377,15 @@ export class Recorder {
       later.some(({ role }) => role !== 'assistant') ||
       (later.length > 0 && conversation.contextOwner !== 'program')
     if (isRecorded || isLate) {
-      rememberAnswer(conversation, answer, isRecorded ? later[0]?.id : undefined)
+      rememberAnswer(conversation, answer, questionText, isRecorded ? later[0]?.id : undefined)
       return
     }
     if (later.length > 0) conversation.branchSeed = nextBranchSeed(conversation, 'rewind')
     const id = messageIdAfter(conversation, question?.id ?? question?.hash, message.hash)
-    rememberAnswer(conversation, answer, id)
+    rememberAnswer(conversation, answer, questionText, id)
     await this.appendAnswer(conversation, { ...input, id }, recordedIds(later), identity)
     conversation.entries = [...conversation.entries.slice(0, length), entryOf(message, id)]
+    conversation.hasIncompleteAnswer = !answer.isComplete
     conversation.finalAnswerId = answer.isComplete && (input.tool_calls ?? []).length === 0 ? id : undefined
     if (position.summary !== undefined && conversation.finalAnswerId !== undefined && isTaggedSummary(input.content))
       await this.withdrawSummaryTurn(conversation, position.summary, identity)
@@ -431,6 +428,11 @@ export class Recorder {
   }
 }
 
-const rememberAnswer = (conversation: TrackedConversation, { message }: Answer, id?: string): void => {
-  rememberAnswerText(conversation, contentText(message?.content), id)
+const rememberAnswer = (
+  conversation: TrackedConversation,
+  { message }: Answer,
+  question: string,
+  id?: string,
+): void => {
+  rememberAnswerText(conversation, contentText(message?.content), id, question)
 }

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { recordable } from '../lib/json.js'
-import type { ClearableMessage, SourceMessage } from '../model-apis/api.js'
+import { contentText, type ClearableMessage, type SourceMessage } from '../model-apis/api.js'
 import { clearablePart } from './clearable-part.js'
 import { jsonText } from '../model-apis/json.js'
 
@@ -13,6 +13,14 @@ export interface Entry extends ClearableMessage {
   readonly hash: string
   readonly role: string
   readonly callId: string | undefined
+  /** Characters of the texts of the message. */
+  readonly characters: number
+}
+
+/** A request and its answer on their way through the proxy. */
+export interface Exchange {
+  /** `answered`: the client got the whole answer, which may not be recorded yet. */
+  state: 'open' | 'answered' | 'failed'
 }
 
 /** The text of an answer. */
@@ -20,6 +28,8 @@ interface AnswerText {
   readonly text: string
   /** The id of the recorded answer; undefined for the answer to a side request. */
   readonly id: string | undefined
+  /** The question asked for a summary of the conversation. */
+  readonly isSummary: boolean
 }
 
 /** The client's list, as far as it is recorded. */
@@ -33,8 +43,14 @@ export interface TrackedConversation {
   toolsHash: string
   /** The last answers, including those to side requests: the summary in a later list is one of them. */
   readonly answerTexts: AnswerText[]
+  /** Hashes of the compactions that the provider made in its answers, as the client's list has them. */
+  readonly providerCompactions: Set<string>
   /** Id of the last answer if it is complete and calls no tool: the program may omit it from its next list. */
   finalAnswerId: string | undefined
+  /** The last answer was cut off or interrupted: its question may be asked again. */
+  hasIncompleteAnswer: boolean
+  /** The last request that was recorded since the proxy was started. */
+  exchange: Exchange | undefined
   /** Hashed into message ids. It changes with each rewind, so that a repeated message gets a new id. */
   branchSeed: string
 }
@@ -46,7 +62,10 @@ export const newTrackedConversation = (conversationId: string): TrackedConversat
   entries: [],
   toolsHash: '',
   answerTexts: [],
+  providerCompactions: new Set(),
   finalAnswerId: undefined,
+  hasIncompleteAnswer: false,
+  exchange: undefined,
   branchSeed: '',
 })
 
@@ -55,6 +74,10 @@ export const MIN_DISTINCTIVE_CHARACTERS = 80
 /** Answers whose texts are kept, to recognize them in a summary. */
 const MAX_ANSWER_TEXTS = 4
 
+/** The words of a question for a summary of the conversation. */
+const SUMMARY = /summar|compact|condens|checkpoint|hand(?:ing)?[- ]?o(?:ff|ver)/iu
+const CONVERSATION = /conversation|session|context|chat|history|transcript|so far|all of this/iu
+
 const digest = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 24)
 
 /** The hash of the tools that a request offers. */
@@ -62,9 +85,14 @@ export const hashTools = (tools: readonly unknown[]): string =>
   tools.length === 0 ? '' : digest(jsonText(recordable(tools)))
 
 /** Keeps the text of an answer, to recognize it in a later summary. */
-export function rememberAnswerText(conversation: TrackedConversation, text: string, id: string | undefined): void {
+export function rememberAnswerText(
+  conversation: TrackedConversation,
+  text: string,
+  id: string | undefined,
+  question: string,
+): void {
   if (text.length < MIN_DISTINCTIVE_CHARACTERS) return
-  conversation.answerTexts.push({ text, id })
+  conversation.answerTexts.push({ text, id, isSummary: SUMMARY.test(question) && CONVERSATION.test(question) })
   if (conversation.answerTexts.length > MAX_ANSWER_TEXTS) conversation.answerTexts.shift()
 }
 
@@ -98,6 +126,7 @@ export const entryOf = ({ input, hash, isInParts, clearedFrom }: SourceMessage, 
   hash,
   role: input.role,
   callId: input.tool_call_id,
+  characters: contentText(input.content).length,
   isInParts,
 })
 

@@ -1,0 +1,141 @@
+/**
+ * Finds the conversation of a list that no header identifies. Its own conversation is asked first: the one that the list
+ * continues message for message. A list that its program restarted has to prove it. In doubt a new conversation begins,
+ * since a message in the wrong conversation withdraws messages of another client.
+ */
+import { LRUCache } from 'lru-cache'
+import type { ProxyRequest } from '../model-apis/api.js'
+import type { ConversationCache } from './conversation-cache.js'
+import { listedIdPrefix, type Caller, type RequestIdentity } from './identify-request.js'
+import { matchRequest, provenRestart, type Restart } from './match-request.js'
+import { newTrackedConversation, type TrackedConversation } from './tracked-conversation.js'
+
+/** The conversation of a request. */
+export interface Place {
+  /** Requests with the same key run one after the other. */
+  readonly key: string
+  readonly conversation: TrackedConversation
+  /** The list restarts the conversation. */
+  readonly restart?: Restart
+}
+
+/** Conversations with the same start that the ledger is searched for, by their number. */
+const MAX_NUMBERED = 16
+/** Further conversations with the same start, which are remembered in memory only. */
+const MAX_REMEMBERED = 64
+/** Starts of lists with remembered conversations. */
+const MAX_STARTS = 10_000
+/** Conversations in memory that a list may restart. */
+const MAX_RECENT = 64
+
+/** How a list fits a conversation with the same start, the best last. */
+const FITS = ['edits', 'continues', 'repeats'] as const
+
+/** The better a conversation fits a list, the greater. Undefined if another client may be using the conversation. */
+function fitOf(conversation: TrackedConversation, request: ProxyRequest): number | undefined {
+  const { entries, exchange, hasIncompleteAnswer } = conversation
+  const { length } = request.messages
+  // A client waits for its answer, so a request during another one is another client's.
+  if (exchange?.state === 'open' || entries.length === 0) return undefined
+  const match = matchRequest(conversation, request, false)
+  const isRepeated =
+    match.kind === 'continues' ? length === entries.length : hasIncompleteAnswer && length + 1 === entries.length
+  // A client that got its answer, which may not be recorded yet, has it in its next list.
+  const hasAnswer = entries.at(-1)?.role === 'assistant' || request.messages[entries.length]?.input.role === 'assistant'
+  if (exchange?.state === 'answered' && (isRepeated || !hasAnswer)) return undefined
+  if (match.kind !== 'continues' && (match.kind !== 'repeats' || !isRepeated)) return undefined
+  const fit = match.kind === 'continues' && match.edits.length > 0 ? 'edits' : isRepeated ? 'repeats' : 'continues'
+  return FITS.indexOf(fit) + 1 - 1 / (entries.length + 1)
+}
+
+/** The key of a conversation: its id without the number that distinguishes conversations with the same start. */
+const keyOf = (conversationId: string): string => conversationId.replace(/~[^~]*$/u, '')
+
+/** Finds conversations by the lists of requests. */
+export class ListedConversations {
+  /** Ids of conversations without a number, by the id that the start of the list gives. */
+  private readonly remembered = new LRUCache<string, readonly string[]>({ max: MAX_STARTS })
+
+  /** @param complete completes the list of a request before it is compared with a conversation */
+  constructor(
+    private readonly conversations: ConversationCache,
+    private readonly complete: (conversation: TrackedConversation, request: ProxyRequest) => ProxyRequest,
+  ) {}
+
+  /** The conversation that the list continues or repeats; of several, the one with the most equal messages. */
+  async find({ listedId, caller }: RequestIdentity, request: ProxyRequest): Promise<Place | undefined> {
+    // Upstream has the rest of the list, and its id is unknown here.
+    if (request.upstreamHistory?.kind === 'response') return undefined
+    let best: { readonly place: Place; readonly fit: number } | undefined
+    for await (const conversation of this.sameStart(listedId, caller)) {
+      const fit = fitOf(conversation, this.complete(conversation, request))
+      if (fit === undefined || (best !== undefined && best.fit >= fit)) continue
+      best = { place: { key: keyOf(conversation.conversationId), conversation }, fit }
+    }
+    return best?.place
+  }
+
+  /** The conversation that the list restarts. Undefined if none proves it, or more than one. */
+  async findRestarted({ caller }: RequestIdentity, request: ProxyRequest): Promise<Place | undefined> {
+    const prefix = listedIdPrefix(caller.keyId)
+    const places: Place[] = []
+    let compared = 0
+    for (const conversation of this.conversations.recent()) {
+      compared += 1
+      if (compared > MAX_RECENT) break
+      if (!conversation.conversationId.startsWith(prefix)) continue
+      const place = this.restartedPlace(conversation, request)
+      if (place !== undefined && (await caller.mayUse(conversation.conversationId))) places.push(place)
+    }
+    return places.length === 1 ? places[0] : undefined
+  }
+
+  /** The same place now, after other requests of its conversation. Undefined if the list no longer fits it. */
+  async recheck(
+    { key, conversation: { conversationId }, restart }: Place,
+    request: ProxyRequest,
+  ): Promise<Place | undefined> {
+    const conversation = await this.conversations.get(conversationId)
+    if (restart !== undefined) return this.restartedPlace(conversation, request)
+    return fitOf(conversation, this.complete(conversation, request)) === undefined ? undefined : { key, conversation }
+  }
+
+  /** A new conversation. */
+  async begin({ listedId, caller }: RequestIdentity): Promise<Place> {
+    for (const id of numberedIds(listedId)) {
+      if (!(await caller.mayUse(id))) continue
+      const conversation = await this.conversations.get(id)
+      if (conversation.contextOwner === 'none') return { key: listedId, conversation }
+    }
+    const conversation = newTrackedConversation(`${listedId}~${crypto.randomUUID()}`)
+    this.remember(listedId, conversation.conversationId)
+    return { key: listedId, conversation }
+  }
+
+  /** Remembers a conversation by the start of a list, to find it by later lists with this start. */
+  remember(listedId: string, conversationId: string): void {
+    const others = (this.remembered.get(listedId) ?? []).filter((id) => id !== conversationId)
+    this.remembered.set(listedId, [conversationId, ...others].slice(0, MAX_REMEMBERED))
+  }
+
+  private restartedPlace(conversation: TrackedConversation, request: ProxyRequest): Place | undefined {
+    if (conversation.exchange?.state === 'open') return undefined
+    const restart = provenRestart(conversation, this.complete(conversation, request))
+    return restart === undefined ? undefined : { key: keyOf(conversation.conversationId), conversation, restart }
+  }
+
+  /** The conversations with the same start that the caller may use. */
+  private async *sameStart(listedId: string, caller: Caller): AsyncGenerator<TrackedConversation> {
+    for (const id of numberedIds(listedId)) {
+      if (!(await caller.mayUse(id))) continue
+      const conversation = await this.conversations.get(id)
+      if (conversation.contextOwner === 'none') break
+      yield conversation
+    }
+    for (const id of this.remembered.get(listedId) ?? [])
+      if (await caller.mayUse(id)) yield await this.conversations.get(id)
+  }
+}
+
+const numberedIds = (listedId: string): string[] =>
+  Array.from({ length: MAX_NUMBERED }, (_none, index) => (index === 0 ? listedId : `${listedId}~${String(index + 1)}`))

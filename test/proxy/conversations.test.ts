@@ -1,0 +1,73 @@
+/**
+ * Many clients with few words, none of which names its conversation: each message ends in its own conversation. Lists that
+ * are equal to the last letter cannot be told apart; everything else can.
+ */
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import { openLedger, type Ledger } from '../../src/index.js'
+import { isWhole } from '../support/length.js'
+import { answerAsScripted, WorldRun, type Action, type World } from '../support/proxy-world.js'
+import { startUpstream, type UpstreamStub } from '../support/upstream-stub.js'
+
+let upstream: UpstreamStub
+let ledger: Ledger
+
+beforeAll(async () => {
+  upstream = await startUpstream()
+  answerAsScripted(upstream)
+  ledger = await openLedger({ store: 'memory', policy: { modelMaxTokens: 128_000 } })
+})
+afterAll(async () => {
+  await upstream.close()
+  await ledger.close()
+})
+
+const LONG = 'The berths of the port were listed, and cranes, hulls and pilots were assigned to each of them in order.'
+const text = fc.constantFrom('go on', 'which berth?', 'thanks', `What is wrong here: ${LONG}`)
+const answer = fc.constantFrom('OK, done.', 'Berth 7.', LONG)
+const at = fc.nat(4)
+const say: fc.Arbitrary<Action> = fc.record({ kind: fc.constant('say'), text, answer, calls: fc.nat(2) })
+const action: fc.Arbitrary<Action> = fc.oneof(
+  { arbitrary: say, weight: 8 },
+  { arbitrary: fc.record({ kind: fc.constant('fail'), text }), weight: 1 },
+  { arbitrary: fc.record({ kind: fc.constant('retry'), isMarked: fc.boolean(), answer }), weight: 2 },
+  {
+    arbitrary: fc.record({ kind: fc.constantFrom('edit', 'rewind', 'prune', 'clear'), at, text, answer }),
+    weight: 4,
+  },
+  { arbitrary: fc.record({ kind: fc.constant('fork'), of: at, text, answer }), weight: 1 },
+  { arbitrary: fc.record({ kind: fc.constant('compact'), kept: fc.nat(2), text, answer }), weight: 1 },
+  { arbitrary: fc.record({ kind: fc.constant('restart') }), weight: 1 },
+)
+
+/** Worlds of some clients. */
+export const worldOf = (clients: number, steps: number): fc.Arbitrary<World> =>
+  fc
+    .tuple(fc.constantFrom('chat', 'messages', 'responses'), fc.boolean(), fc.constantFrom('', 'Be brief.'))
+    .chain(([api, hasTools, system]) =>
+      fc.record({
+        mode: fc.constantFrom('observe', 'compact'),
+        clients: fc.array(
+          fc.record({
+            // Most clients are equal, and some differ.
+            api: fc.oneof({ arbitrary: fc.constant(api), weight: 9 }, fc.constantFrom('chat', 'messages', 'responses')),
+            hasTools: fc.oneof({ arbitrary: fc.constant(hasTools), weight: 9 }, fc.boolean()),
+            system: fc.oneof({ arbitrary: fc.constant(system), weight: 9 }, fc.constantFrom('', 'Be brief.')),
+          }),
+          { minLength: 2, maxLength: clients },
+        ),
+        steps: fc.array(fc.record({ client: fc.nat(clients - 1), action, isWithNext: fc.boolean() }), {
+          minLength: 2,
+          maxLength: steps,
+        }),
+      }),
+    )
+
+it('each message ends in its own conversation', async () => {
+  await fc.assert(
+    fc.asyncProperty(worldOf(6, 24), async (world) => {
+      expect((await WorldRun.run(world, upstream, ledger)).problems).toEqual([])
+    }),
+    { numRuns: isWhole ? 400 : 25 },
+  )
+}, 120_000)

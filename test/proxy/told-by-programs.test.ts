@@ -1,0 +1,195 @@
+/** What programs and providers say of their conversations: names of sessions, compactions in answers, unreadable answers. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { gzipSync } from 'node:zlib'
+import { createServer } from 'node:http'
+import { openLedger, type Ledger } from '../../src/index.js'
+import { startProxy, type ProxyServer } from '../../src/proxy/server.js'
+import { chat, messages, responses } from '../support/upstream-answers.js'
+import { startUpstream, type UpstreamAnswer, type UpstreamStub } from '../support/upstream-stub.js'
+
+let upstream: UpstreamStub
+let ledger: Ledger
+let proxy: ProxyServer
+const problems: unknown[] = []
+const onProblem = (problem: unknown): void => {
+  problems.push(problem)
+}
+
+beforeAll(async () => {
+  upstream = await startUpstream()
+  ledger = await openLedger({ store: 'memory' })
+  proxy = await startProxy({ ledger, upstream: upstream.url, port: 0, headWaitMs: 60_000, onProblem })
+})
+afterAll(async () => {
+  await proxy.close(100)
+  await upstream.close()
+  await ledger.close()
+})
+
+async function send(
+  path: string,
+  body: object,
+  answer: UpstreamAnswer,
+  headers: Record<string, string> = {},
+): Promise<{ id: string; state: string }> {
+  upstream.answerWith(answer)
+  const response = await fetch(`${proxy.url}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ model: 'm', ...body }),
+  })
+  await response.text()
+  await proxy.settled()
+  return {
+    id: response.headers.get('x-context-ledger-conversation') ?? '',
+    state: response.headers.get('x-context-ledger') ?? '',
+  }
+}
+
+async function typesIn(id: string): Promise<string[]> {
+  const types: string[] = []
+  for await (const { type } of ledger.log(id)) types.push(type)
+  return types
+}
+
+const user = (content: string): object => ({ role: 'user', content })
+const assistant = (content: string): object => ({ role: 'assistant', content })
+
+it('opencode names its session: a title and a summary are asked for in it, and the compaction is recorded', async () => {
+  const headers = { 'user-agent': 'opencode/1.18.33', 'x-session-id': 'ses_1', 'x-session-affinity': 'ses_1' }
+  const tools = [{ type: 'function', function: { name: 'bash', parameters: {} } }]
+  const ask = async (list: object[], answer: string, offered: object[] = tools): Promise<string> => {
+    const body = offered.length === 0 ? { messages: list } : { messages: list, tools: offered }
+    const { id, state } = await send('/v1/chat/completions', body, chat.whole({ text: answer }), headers)
+    expect(id).toBe('proxy/opencode/ses_1')
+    return state
+  }
+  const system = { role: 'system', content: 'You are opencode.' }
+  const title = [{ role: 'system', content: 'You name conversations.' }, user('Title this:'), user('Fix the crane.')]
+  expect(await ask(title, 'Crane', [])).toBe('side call; not recorded')
+  const list = [system, user('Fix the crane.')]
+  expect(await ask(list, 'The crane is fixed.')).toBe('recorded')
+  expect(await ask(title, 'Crane', [])).toBe('side call; not recorded')
+  const summary = 'The user wanted the crane fixed. It was fixed at quay 7, and its bolt is new since Monday morning.'
+  const question = [{ role: 'system', content: 'You summarize.' }, ...list.slice(1), assistant('The crane is fixed.')]
+  expect(await ask([...question, user('Provide a summary of our conversation.')], summary, [])).toBe(
+    'side call; not recorded',
+  )
+  const compacted = [system, user('What did we do so far?'), assistant(summary), user('Continue.')]
+  expect(await ask(compacted, 'Done.')).toBe('recorded')
+  const types = await typesIn('proxy/opencode/ses_1')
+  expect(types.filter((type) => type === 'CompactionObserved')).toHaveLength(1)
+  expect(
+    (await ledger.list()).conversations.filter(({ conversationId }) => conversationId.includes('ses_1')),
+  ).toHaveLength(1)
+})
+
+it.each([
+  ['keeps', true, 'with a header'],
+  ['drops', false, 'with a header'],
+  ['keeps', true, 'without one'],
+  ['drops', false, 'without one'],
+] as const)(
+  'a compaction in an answer is one, whether the client %s what is before it (%#, responses)',
+  async (what, keeps, how) => {
+    const headers: Record<string, string> =
+      how === 'with a header' ? { 'x-context-ledger-conversation': `provider ${what}` } : {}
+    const text = (role: string, content: string): object => ({
+      type: 'message',
+      role,
+      content: [{ type: role === 'user' ? 'input_text' : 'output_text', text: content }],
+    })
+    const before = [text('user', `Count the hulls, ${what} ${how}.`)]
+    const encrypted = { id: 'cmp_1', type: 'compaction', encrypted_content: `gAAAA ${what} ${how}` }
+    const answer = [encrypted, text('assistant', 'There are nine.')]
+    const first = await send(
+      '/v1/responses',
+      { input: before },
+      { json: { id: `resp_1 ${what} ${how}`, status: 'completed', model: 'm', output: answer } },
+      headers,
+    )
+    const list = [...(keeps ? before : []), ...answer, text('user', 'And the cranes?')]
+    const second = await send('/v1/responses', { input: list }, responses.whole({ text: 'Four.' }), headers)
+    const third = await send(
+      '/v1/responses',
+      { input: [...list, text('assistant', 'Four.'), text('user', 'Thanks.')] },
+      responses.whole({ text: 'Bye.' }),
+      headers,
+    )
+    expect([second.id, third.id]).toEqual([first.id, first.id])
+    const types = await typesIn(first.id)
+    expect(types.filter((type) => type === 'CompactionObserved')).toHaveLength(1)
+    expect(types.filter((type) => type === 'MessageAppended')).toHaveLength(6)
+    for await (const event of ledger.log(first.id))
+      if (event.type === 'CompactionObserved') expect(event.data.summary).toEqual({ kind: 'opaque' })
+    expect(problems).toEqual([])
+  },
+)
+
+it.each([
+  ['keeps', true],
+  ['drops', false],
+] as const)('the same of the Messages API, if the client %s what is before it', async (what, keeps) => {
+  const headers = { 'x-context-ledger-conversation': `anthropic ${what}` }
+  const before = [user('Count the hulls.')]
+  const content = [
+    { type: 'compaction', content: 'The user counts hulls.' },
+    { type: 'text', text: 'There are nine.' },
+  ]
+  const json = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content, stop_reason: 'end_turn' }
+  await send('/v1/messages', { max_tokens: 9, messages: before }, { json }, headers)
+  const list = [...(keeps ? before : []), { role: 'assistant', content }, user('And the cranes?')]
+  await send('/v1/messages', { max_tokens: 9, messages: list }, messages.whole({ text: 'Four.' }), headers)
+  const more = [...list, assistant('Four.'), user('Thanks.')]
+  await send('/v1/messages', { max_tokens: 9, messages: more }, messages.whole({ text: 'Bye.' }), headers)
+  const types = await typesIn(`anthropic ${what}`)
+  expect(types.filter((type) => type === 'CompactionObserved')).toHaveLength(1)
+  expect(types.filter((type) => type === 'MessageAppended')).toHaveLength(6)
+  expect(problems).toEqual([])
+})
+
+it.each([
+  ['gzip without its header', { 'content-type': 'application/json' }, gzipSync('{"choices":[]}'), 'gzip'],
+  ['a stream in gzip without its header', { 'content-type': 'text/event-stream' }, gzipSync('data: {}\n\n'), 'gzip'],
+  ['a page', { 'content-type': 'text/html' }, Buffer.from('<html>no</html>'), 'HTML'],
+  [
+    'an unknown encoding',
+    { 'content-type': 'application/json', 'content-encoding': 'snappy' },
+    Buffer.from('x'),
+    'snappy',
+  ],
+  ['no stream', { 'content-type': 'text/event-stream' }, Buffer.from('{"a":1}'), 'not a stream'],
+] as const)(
+  'an answer that cannot be read passes unchanged, and is named: %s',
+  async (_name, headers, bytes, named) => {
+    const server = createServer((_request, response) => {
+      response.writeHead(200, headers).end(bytes)
+    })
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve)
+    })
+    const address = server.address()
+    const heard: string[] = []
+    const other = await startProxy({
+      ledger,
+      upstream: `http://127.0.0.1:${String(typeof address === 'object' ? address?.port : '')}`,
+      port: 0,
+      headWaitMs: 60_000,
+      onProblem: (problem) => heard.push(String(problem)),
+    })
+    const app = await fetch(`${other.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'x-context-ledger-conversation': 'unreadable' },
+      body: JSON.stringify({ model: 'm', messages: [user('which berth?')] }),
+    }).catch(() => undefined)
+    if (!('content-encoding' in headers))
+      expect(Buffer.from((await app?.arrayBuffer()) ?? [])).toEqual(Buffer.from(bytes))
+    if (named === 'HTML' || named === 'snappy')
+      expect(app?.headers.get('x-context-ledger')).toContain('recorded; answer not recorded')
+    await app?.body?.cancel().catch(() => undefined)
+    await other.close(1_000)
+    server.close()
+    expect(heard.join('\n')).toContain(named)
+    expect(heard.join('\n')).toContain('unreadable')
+  },
+)
