@@ -304,7 +304,7 @@ class RequestHandler {
 
   /** Reads a model request and starts its recording. Returns a response if the request is not sent. */
   private async prepare(api: Api, client: ClientRequest): Promise<PreparedRequest | Response> {
-    const { request, caller } = client
+    const { request } = client
     const named = request.headers.get(CONVERSATION_HEADER)
     const checked = named === null ? undefined : checkId(CONVERSATION_HEADER, named.trim())
     if (checked !== undefined && E.isLeft(checked))
@@ -546,10 +546,7 @@ class RequestHandler {
       const answer = sent.then(async () => {
         const read = await copy.end()
         const unreadable = ending === 'complete' ? copy.unreadable() : undefined
-        if (unreadable !== undefined)
-          void recording.then(({ conversationId }) => {
-            this.reportProblem(unreadableAnswer(unreadable, conversationId))
-          })
+        if (unreadable !== undefined) this.reportProblem(unreadableAnswer(unreadable, (await recording).conversationId))
         return read
       })
       const stored =

@@ -41,7 +41,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
 )
 
 /** Worlds of some clients. */
-export const worldOf = (clients: number, steps: number): fc.Arbitrary<World> =>
+const worldOf = (clients: number, steps: number): fc.Arbitrary<World> =>
   fc
     .tuple(fc.constantFrom('chat', 'messages', 'responses'), fc.boolean(), fc.constantFrom('', 'Be brief.'))
     .chain(([api, hasTools, system]) =>

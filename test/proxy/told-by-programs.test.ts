@@ -120,8 +120,10 @@ it.each([
     const types = await typesIn(first.id)
     expect(types.filter((type) => type === 'CompactionObserved')).toHaveLength(1)
     expect(types.filter((type) => type === 'MessageAppended')).toHaveLength(6)
+    const summaries: unknown[] = []
     for await (const event of ledger.log(first.id))
-      if (event.type === 'CompactionObserved') expect(event.data.summary).toEqual({ kind: 'opaque' })
+      if (event.type === 'CompactionObserved') summaries.push(event.data.summary)
+    expect(summaries).toEqual([{ kind: 'opaque' }])
     expect(problems).toEqual([])
   },
 )
@@ -182,10 +184,11 @@ it.each([
       headers: { 'x-context-ledger-conversation': 'unreadable' },
       body: JSON.stringify({ model: 'm', messages: [user('which berth?')] }),
     }).catch(() => undefined)
-    if (!('content-encoding' in headers))
-      expect(Buffer.from((await app?.arrayBuffer()) ?? [])).toEqual(Buffer.from(bytes))
-    if (named === 'HTML' || named === 'snappy')
-      expect(app?.headers.get('x-context-ledger')).toContain('recorded; answer not recorded')
+    // The client of this test cannot decode an unknown encoding either.
+    const received = 'content-encoding' in headers ? bytes : Buffer.from((await app?.arrayBuffer()) ?? [])
+    expect(Buffer.from(received)).toEqual(Buffer.from(bytes))
+    const isKnownByHeaders = named === 'HTML' || named === 'snappy'
+    expect(app?.headers.get('x-context-ledger')?.includes('answer not recorded')).toBe(isKnownByHeaders)
     await app?.body?.cancel().catch(() => undefined)
     await other.close(1_000)
     server.close()

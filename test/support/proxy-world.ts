@@ -364,7 +364,8 @@ export class WorldRun {
     for await (const event of this.ledger.log(id)) events.push(event)
     const { messages: live } = await this.ledger.context(id)
     const isShown = ({ role, content }: (typeof live)[number]): boolean =>
-      role !== 'system' && !(role === 'tool' && String(content).startsWith('[no result of this call'))
+      role !== 'system' &&
+      !(role === 'tool' && typeof content === 'string' && content.startsWith('[no result of this call'))
     return { contents: live.filter(isShown).map(recordedKey), events }
   }
 
@@ -427,6 +428,7 @@ export class WorldRun {
 /** Answers each request as its header says. */
 export function answerAsScripted(upstream: UpstreamStub): void {
   upstream.answerWith((call) => {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the header is the one that `ask` writes
     const { fails, api, scripted } = JSON.parse(String(call.headers['x-scripted'])) as {
       fails?: boolean
       api: ApiName
