@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { openLedger, type Ledger } from '../../src/index.js'
-import { isWhole } from '../support/length.js'
+import { runsOf } from '../support/length.js'
 import { answerAsScripted, WorldRun, type Action, type World } from '../support/proxy-world.js'
 import { startUpstream, type UpstreamStub } from '../support/upstream-stub.js'
 
@@ -68,6 +68,6 @@ it('each message ends in its own conversation', async () => {
     fc.asyncProperty(worldOf(6, 24), async (world) => {
       expect((await WorldRun.run(world, upstream, ledger)).problems).toEqual([])
     }),
-    { numRuns: isWhole ? 400 : 25 },
+    { numRuns: runsOf(150) },
   )
-}, 120_000)
+}, 900_000)

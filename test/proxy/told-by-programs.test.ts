@@ -185,7 +185,8 @@ it.each([
       body: JSON.stringify({ model: 'm', messages: [user('which berth?')] }),
     }).catch(() => undefined)
     // The client of this test cannot decode an unknown encoding either.
-    const received = 'content-encoding' in headers ? bytes : Buffer.from((await app?.arrayBuffer()) ?? [])
+    const received =
+      'content-encoding' in headers ? bytes : Buffer.from((await app?.arrayBuffer()) ?? new ArrayBuffer())
     expect(Buffer.from(received)).toEqual(Buffer.from(bytes))
     const isKnownByHeaders = named === 'HTML' || named === 'snappy'
     expect(app?.headers.get('x-context-ledger')?.includes('answer not recorded')).toBe(isKnownByHeaders)

@@ -145,6 +145,8 @@ interface Sent {
   readonly answer: Said | undefined
   readonly isCleared: boolean
   readonly id: string
+  /** Status and state of the response, for messages. */
+  readonly response: string
 }
 
 export interface WorldReport {
@@ -347,7 +349,8 @@ export class WorldRun {
     }
     const caller: Caller = { keyId: this.keyId, mayUse: () => Promise.resolve(true) }
     const response = await this.proxy.request(`http://127.0.0.1${path}`, init, { caller })
-    await response.text()
+    const text = await response.text()
+    const status = `${String(response.status)} ${response.headers.get('x-context-ledger') ?? ''} ${response.ok ? '' : text}`
     const list = client.list.map(keyOf)
     const { state } = client
     if (answer !== undefined) client.list.push(answer)
@@ -355,7 +358,7 @@ export class WorldRun {
     for (let length = 1; length <= client.state.length; length += 1)
       client.beginnings.add([client.api, client.system, ...client.state.slice(0, length)].join('\n'))
     const id = response.headers.get('x-context-ledger-conversation') ?? ''
-    return { client, list, state, answer, isCleared, id }
+    return { client, list, state, answer, isCleared, id, response: status }
   }
 
   /** The live contents of a conversation, and its events. */
@@ -374,7 +377,7 @@ export class WorldRun {
     if (new Set(ids).size < ids.length) this.problems.push(`two requests at once went into ${ids.join(' and ')}`)
     for (const each of sent) {
       if (each.id === '') {
-        this.problems.push(`a request of ${each.client.mark} is in no conversation`)
+        this.problems.push(`a request of ${each.client.mark} is in no conversation: ${each.response}`)
         continue
       }
       const before = this.known.get(each.id) ?? { contents: [], events: 0 }

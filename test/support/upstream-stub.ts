@@ -107,6 +107,8 @@ export async function startUpstream(): Promise<UpstreamStub> {
       void writeAnswer(response, typeof answer === 'function' ? answer(call) : answer)
     })
   })
+  // On a loaded machine, a request could use a connection that the server is closing.
+  server.keepAliveTimeout = 0
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve)
   })
