@@ -26,7 +26,7 @@ export function withOmittedTail(conversation: TrackedConversation, request: Prox
 }
 
 /**
- * The request from the last compaction on that the provider made in an answer: it ignores what is before it, whether or
+ * The request from the last compaction on that the provider made in an answer: it ignores earlier messages, whether or
  * not the client keeps that.
  */
 export function fromProviderCompaction(conversation: TrackedConversation, request: ProxyRequest): ProxyRequest {

@@ -82,7 +82,7 @@ class ListFromEvents {
     return this.listed.filter(({ id }) => id === undefined || this.recorded.has(id))
   }
 
-  /** Sets what is known of the last answer. */
+  /** Sets the state of the last answer. */
   readLastAnswer(): void {
     const last = this.answers.findLast(({ id }) => this.recorded.has(id))
     this.conversation.finalAnswerId = last?.isFinal === true ? last.id : undefined

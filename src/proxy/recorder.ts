@@ -184,7 +184,7 @@ export class Recorder {
     }
   }
 
-  /** Records a request whose conversation no header identifies. */
+  /** Records a request without a header that identifies its conversation. */
   private async recordListed(incoming: IncomingRequest): Promise<RequestRecord> {
     const { identity, request } = incoming
     const { listedId } = identity

@@ -1,6 +1,6 @@
 /**
  * Many clients with few words, none of which names its conversation: each message ends in its own conversation. Lists that
- * are equal to the last letter cannot be told apart; everything else can.
+ * are equal to the last letter cannot be distinguished; all others can.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import fc from 'fast-check'

@@ -8,7 +8,7 @@ import type { Caller } from '../../src/proxy/identify-request.js'
 import { chat, messages, responses, type ScriptedAnswer } from './upstream-answers.js'
 import type { UpstreamStub } from './upstream-stub.js'
 
-export type ApiName = 'chat' | 'messages' | 'responses'
+type ApiName = 'chat' | 'messages' | 'responses'
 
 /** A message of a client's list. */
 export type Said =
@@ -51,7 +51,7 @@ interface Client {
   readonly system: string
   readonly hasTools: boolean
   list: Said[]
-  /** The list of the last request with its answer, and the key of what was sent. */
+  /** The list of the last request with its answer, and the key of the sent list. */
   state: readonly string[]
   /** The keys of all beginnings of lists that this client had. */
   readonly beginnings: Set<string>
