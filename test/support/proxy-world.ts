@@ -57,7 +57,9 @@ interface Client {
   readonly beginnings: Set<string>
 }
 
-const keyOf = (said: Said): string => JSON.stringify(said)
+/** The text of a result is not compared: a context of the ledger keeps what a client cleared. */
+const keyOf = (said: Said): string =>
+  JSON.stringify(said.kind === 'result' ? { kind: said.kind, call: said.call } : said)
 const SUMMARY = 'Summary of the conversation so far: the berths were listed, the cranes were assigned, the pilots know.'
 
 /** Makes the requests of the three APIs. */
@@ -143,7 +145,6 @@ interface Sent {
   /** The state of the client before the request. */
   readonly state: readonly string[]
   readonly answer: Said | undefined
-  readonly isCleared: boolean
   readonly id: string
   /** Status and state of the response, for messages. */
   readonly response: string
@@ -294,7 +295,7 @@ export class WorldRun {
           said.kind === 'result' && index < list.length - 2 ? { ...said, text: '[cleared]' } : said,
         )
         client.list.push(say(action.text))
-        return await this.turn(client, action.answer, 0, true)
+        return await this.turn(client, action.answer, 0)
       case 'fork': {
         const other = this.clients[action.of % this.clients.length]
         if (other === undefined || other.api !== client.api) return []
@@ -314,10 +315,10 @@ export class WorldRun {
   }
 
   /** Asks, and answers the calls of the model, until it calls no tool. */
-  private async turn(client: Client, answer: string, calls: number, isCleared = false): Promise<Sent[]> {
-    if (calls === 0) return [await this.ask(client, { kind: 'answer', text: answer, calls: [] }, false, isCleared)]
+  private async turn(client: Client, answer: string, calls: number): Promise<Sent[]> {
+    if (calls === 0) return [await this.ask(client, { kind: 'answer', text: answer, calls: [] })]
     const ids = Array.from({ length: calls }, (_none, at) => `call_${String(at)}_${String(client.list.length)}`)
-    const first = await this.ask(client, { kind: 'answer', text: answer, calls: ids }, false, isCleared)
+    const first = await this.ask(client, { kind: 'answer', text: answer, calls: ids })
     for (const call of ids) client.list.push({ kind: 'result', call, text: `nothing at ${call.slice(-1)}` })
     await this.proxy.settled()
     await this.check([first])
@@ -328,7 +329,6 @@ export class WorldRun {
     client: Client,
     answer: (Said & { readonly kind: 'answer' }) | undefined,
     isRetry = false,
-    isCleared = false,
   ): Promise<Sent> {
     this.requests += 1
     this.calls += 1
@@ -358,7 +358,7 @@ export class WorldRun {
     for (let length = 1; length <= client.state.length; length += 1)
       client.beginnings.add([client.api, client.system, ...client.state.slice(0, length)].join('\n'))
     const id = response.headers.get('x-context-ledger-conversation') ?? ''
-    return { client, list, state, answer, isCleared, id, response: status }
+    return { client, list, state, answer, id, response: status }
   }
 
   /** The live contents of a conversation, and its events. */
@@ -388,7 +388,7 @@ export class WorldRun {
   }
 
   private checkOne(
-    { client, list, state, answer, isCleared, id }: Sent,
+    { client, list, state, answer, id }: Sent,
     before: readonly string[],
     after: readonly string[],
     events: readonly RecordedEvent[],
@@ -406,11 +406,7 @@ export class WorldRun {
     else if (!isOwn) this.problems.push(`${describe}: was ${JSON.stringify(before)}`)
     const expected = [...list, ...(answer === undefined ? [] : [keyOf(answer)])]
     const isPartial = this.world.mode === 'compact' && this.compacted.has(id)
-    const isComplete = isPartial
-      ? expected.every((each) => after.includes(each))
-      : isCleared
-        ? after.length === expected.length
-        : isSame(after, expected)
+    const isComplete = isPartial ? expected.every((each) => after.includes(each)) : isSame(after, expected)
     if (!isComplete) this.problems.push(`${describe}: has ${JSON.stringify(after)}`)
   }
 
