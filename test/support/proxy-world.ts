@@ -179,10 +179,14 @@ const isPrefix = (start: readonly string[], list: readonly string[]): boolean =>
   start.every((each, index) => list[index] === each)
 const isSame = (a: readonly string[], b: readonly string[]): boolean => a.length === b.length && isPrefix(a, b)
 
-/** Whether a step makes one request, so that others can run at the same time. */
+/**
+ * Whether a step makes one request, so that others can run at the same time. A failed request could be another client's
+ * equal one: after it, that one is a retry.
+ */
 const isShort = (step: Step | undefined): boolean =>
   step !== undefined &&
   step.action.kind !== 'restart' &&
+  step.action.kind !== 'fail' &&
   step.action.kind !== 'compact' &&
   (step.action.kind !== 'say' || step.action.calls === 0)
 
