@@ -6,6 +6,7 @@ import { access, mkdtemp, open, readFile, rm, stat, writeFile } from 'node:fs/pr
 import { hostname, tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { openFolder } from '../../src/adapters/pglite/sql.js'
+import { OpenDirectory } from '../support/open-directory.js'
 import { runCli, spawnCli, startCli, type CliResult } from '../support/cli.js'
 import { passedOff } from '../support/json.js'
 import { startOpenAiStub, stubAnswers, type OpenAiStub, stubFlags } from '../support/openai-stub.js'
@@ -22,8 +23,11 @@ let folder: string
 let sample: readonly string[]
 let stub: OpenAiStub
 
-const run = (words: readonly string[], input?: string): Promise<CliResult> =>
-  runCli(words, { cwd: folder, ...(input === undefined ? {} : { input }) })
+/** The shared ledger. */
+let directory: OpenDirectory
+
+const run = async (words: readonly string[], input?: string): Promise<CliResult> =>
+  await directory.run(words, { cwd: folder, ...(input === undefined ? {} : { input }) })
 
 /** The parts of the documents that the tests use. */
 interface Document {
@@ -59,9 +63,11 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'context-ledger-cli-'))
   sample = (await readFile(SAMPLE, 'utf8')).trimEnd().split('\n')
   stub = await startOpenAiStub(stubAnswers.unauthorized())
+  directory = new OpenDirectory(join(folder, '.context-ledger'))
 })
 
 afterAll(async () => {
+  await directory.close()
   await stub.close()
   await rm(folder, { recursive: true, force: true })
 })
@@ -516,6 +522,7 @@ describe('a ledger', () => {
     const stranger = await run(['verify', '--against', 'monday.manifest', '--public-key', `sha256:${'0'.repeat(64)}`])
     expect(stranger).toMatchObject({ status: 4, stderr: expect.stringContaining('not by') })
 
+    await directory.close()
     const db = await openFolder(join(folder, '.context-ledger'))
     await db.script(
       `alter table events disable trigger events_are_kept; update events set data = replace(data, '5433', '5434') where stream = 'conversation-my chat'`,
