@@ -118,6 +118,8 @@ const KINDS = {
   RevisionNotExpected: ['state', 412],
   /** The address is invalid, or the server rejects the credentials. Retrying does not help. */
   StoreRefused: 'world',
+  /** The database refuses a statement, for example because a value does not fit or a table is missing. */
+  StatementRefused: 'data',
   /** Closed, unreachable, or no answer in time. */
   StoreUnavailable: 'world',
   UnreadableEvent: 'data',

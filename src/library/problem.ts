@@ -1,6 +1,6 @@
 /** Failures as errors: finds the sentence of a failure. */
 import { either as E } from 'fp-ts'
-import { statusOfKind, type FailureKind, type Fault } from '../lib/failure-kinds.js'
+import { type FailureKind, type Fault } from '../lib/failure-kinds.js'
 import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 import { decisionSentences } from '../domain/decide/failures.js'
 import { portSentences } from '../ports/failures.js'
@@ -29,7 +29,6 @@ import type { BadMessage } from '../domain/values/message.js'
 import { sentenceOf, type Sentences } from '../domain/values/failure-sentences.js'
 import { count } from '../domain/text/count.js'
 import { thrownSentence } from '../domain/values/thrown.js'
-import { codeOf } from '../ports/store-error.js'
 import type { SummarizerFailure } from '../ports/summarizer.js'
 
 /** A failure of the library as data. `kind` discriminates; the other fields are its details. */
@@ -110,18 +109,11 @@ export function valueOf<L, R>(either: E.Either<L, R>, raise: (left: L) => Error)
 /** Fault and sentence of an error. Unknown errors are internal errors. */
 export function faultOf(error: unknown): { fault: Fault | 'bug'; message: string } {
   if (isLedgerError(error)) return { fault: error.fault, message: error.message }
-  if (isServersNo(error)) return { fault: 'world', message: `the store says no: ${error.message}` }
   return { fault: 'bug', message: thrownSentence(error) }
 }
 
 /** HTTP status of an error. */
-export const statusOf = (error: unknown): number =>
-  isLedgerError(error) ? error.status : isServersNo(error) ? statusOfKind('StoreUnavailable') : 500
-
-// Classes of Postgres: connection (08), authorization (28), resources such as a full disk (53), somebody stepped in
-// (57), its system (58).
-const isServersNo = (error: unknown): error is Error =>
-  error instanceof Error && /^(?:08|28|53|57|58)[\dA-Z]{3}$/u.test(codeOf(error) ?? '')
+export const statusOf = (error: unknown): number => (isLedgerError(error) ? error.status : 500)
 
 /**
  * Whether the error is about rows and not about the log: a projection stopped, or no process runs the projections.
@@ -150,8 +142,7 @@ export function dataOfProblem(given: unknown): ProblemData {
 
 /** Name of an error's kind, for programs. */
 export function kindOf(error: unknown): FailureKind {
-  if (isLedgerError(error)) return error.kind
-  return isServersNo(error) ? 'StoreUnavailable' : 'Bug'
+  return isLedgerError(error) ? error.kind : 'Bug'
 }
 
 /** `onProblem` hands over the failures of the use cases as they are; anything else has no kind that we know. */

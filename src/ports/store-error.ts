@@ -26,10 +26,20 @@ export const storeError = (kind: StoreErrorKind, message: string, cause?: unknow
 export const isStoreError = (error: unknown): error is LedgerError & { readonly kind: StoreErrorKind } =>
   isLedgerError(error, ...STORE_ERRORS)
 
-/** The code of a failure: an SQL state (five characters) or a code of the operating system (`ENOSPC`). */
+/**
+ * The code of a failure: an SQL state (five characters) or a code of the operating system (`ENOSPC`). The code of a
+ * `LedgerError` is the one of its cause.
+ */
 export function codeOf(failure: unknown): string | undefined {
+  if (isLedgerError(failure)) return codeOf(failure.cause)
   if (typeof failure !== 'object' || failure === null || !('code' in failure)) return undefined
   return typeof failure.code === 'string' ? failure.code : undefined
+}
+
+/** The SQL state of a failure that Postgres sent. The codes of the operating system that have five letters begin with E. */
+export function sqlStateOf(failure: unknown): string | undefined {
+  const code = codeOf(failure)
+  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) && !/^E[A-Z]{4}$/.test(code) ? code : undefined
 }
 
 /** The failure as one sentence. A connection attempt to several addresses fails with an error without a message. */

@@ -59,8 +59,8 @@ export function failureOf(error: unknown): Failure {
 
 /** Restores the error from a failure that was sent. */
 export function errorOf({ message, code, kind }: Failure): Error {
-  if (kind !== undefined) return new LedgerError(kind, message)
-  return Object.assign(new Error(message), code === undefined ? {} : { code })
+  const cause = Object.assign(new Error(message), code === undefined ? {} : { code })
+  return kind === undefined ? cause : new LedgerError(kind, message, { cause })
 }
 
 /** Sends one message; resolves when the system has accepted it or the other end has disconnected. */

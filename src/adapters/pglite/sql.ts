@@ -6,7 +6,7 @@
  * Use a server if you need that. PGlite has one session, so it runs one transaction at a time, and a long statement
  * blocks the whole process.
  */
-import { type LedgerError } from '../../lib/ledger-error.js'
+import { isLedgerError, type LedgerError } from '../../lib/ledger-error.js'
 import { PGlite, types, type Transaction } from '@electric-sql/pglite'
 import { vector } from '@electric-sql/pglite-pgvector'
 import { constants, readdirSync, statfsSync } from 'node:fs'
@@ -15,6 +15,7 @@ import { join, resolve } from 'node:path'
 import type { Database, Sql } from '../../ports/sql.js'
 import { restrictFolder } from '../../ports/private-files.js'
 import { codeOf, sentenceOf, isStoreError, storeError } from '../../ports/store-error.js'
+import { errorOfState } from '../postgres/sql-state.js'
 import { lockFolder, sweepSockets, unusable, type FolderLock, type LockOptions } from './folder-lock.js'
 import { PrivateNodeFs } from './private-node-fs.js'
 import { readMarker, refuseForeign, writeMarker } from './marker.js'
@@ -432,9 +433,11 @@ function inside(tx: Transaction, checkSpace: CheckSpace): Sql {
   }
 }
 
-/** Returns errors of the database unchanged, with their code, and turns failures of the engine into `LedgerError`s. */
+/** The failure as a `LedgerError`. Errors of the caller's own code are returned unchanged. */
 function clearer(error: unknown, name: string): unknown {
-  if (isStoreError(error) || /^[\dA-Z]{5}$/.test(codeOf(error) ?? '')) return error
+  if (isLedgerError(error)) return error
+  const refusal = errorOfState(error, name)
+  if (refusal !== undefined) return refusal
   const message = sentenceOf(error)
   if (isErrno(error))
     return isOutOfSpace(error)

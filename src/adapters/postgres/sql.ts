@@ -4,16 +4,20 @@
  * The pool has its own type parsers, because the global ones of `pg` belong to the whole process, and other code may
  * rely on them.
  */
-import { type LedgerError } from '../../lib/ledger-error.js'
+import { isLedgerError, type LedgerError } from '../../lib/ledger-error.js'
 import pg from 'pg'
 import { backoffMs } from '../../lib/backoff.js'
 import type { Database, Sql, TransactionOptions } from '../../ports/sql.js'
 import { codeOf, sentenceOf, isStoreError, storeError } from '../../ports/store-error.js'
+import { errorOfState } from './sql-state.js'
 
 export interface PostgresOptions {
   /** The schema of the tables; created if it is missing. Default `context_ledger`. */
   readonly schema?: string
-  /** Connections for queries; one more is opened for notifications when needed. Default 10. */
+  /**
+   * Connections for queries; one more is opened for notifications when needed. The parameter `connections` of the
+   * address has precedence. Default 8: ten processes then stay below the 100 connections that Postgres allows by default.
+   */
   readonly connections?: number
   /** Time limit for getting a connection. Default 10 s. */
   readonly connectTimeoutMs?: number
@@ -22,6 +26,7 @@ export interface PostgresOptions {
 }
 
 const DEFAULT_SCHEMA = 'context_ledger'
+const DEFAULT_CONNECTIONS = 8
 const CONNECT_TIMEOUT_MS = 10_000
 /** Delays between attempts to reconnect for notifications. */
 const BACKOFF = { firstMs: 100, mostMs: 5_000 }
@@ -33,17 +38,17 @@ const PATIENT_MS = 2 ** 31 - 1
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Database> {
   const {
     schema = DEFAULT_SCHEMA,
-    connections = 10,
+    connections = DEFAULT_CONNECTIONS,
     connectTimeoutMs = CONNECT_TIMEOUT_MS,
     statementTimeoutMs = STATEMENT_TIMEOUT_MS,
   } = options
-  const { name, startup, base } = clientConfig(url, connectTimeoutMs, statementTimeoutMs)
+  const { name, startup, base, most } = clientConfig(url, connectTimeoutMs, statementTimeoutMs)
   const prepared = await prepareDatabase(base, schema, name)
   const searchPath = [schema, ...prepared.extraSchemas].map(quoted).join(',')
   const config: pg.ClientConfig = { ...base, options: `${startup} -c search_path=${escapedOption(searchPath)}` }
 
   // Idle connections do not keep the process alive, so a program that forgets to close a ledger can exit.
-  const pool = new pg.Pool({ ...config, max: connections, allowExitOnIdle: true })
+  const pool = new pg.Pool({ ...config, max: most ?? connections, allowExitOnIdle: true })
   // The next query replaces a connection that breaks while idle; without this listener the error would end the process.
   pool.on('error', ignore)
   const listener = createListener(config)
@@ -98,11 +103,12 @@ function clientConfig(
   url: string,
   connectTimeoutMs: number,
   statementTimeoutMs: number,
-): { readonly name: string; readonly startup: string; readonly base: pg.ClientConfig } {
-  const { name, address, startup } = parseAddress(url)
+): Pick<Address, 'name' | 'startup' | 'most'> & { readonly base: pg.ClientConfig } {
+  const { name, address, startup, most } = parseAddress(url)
   return {
     name,
     startup,
+    most,
     base: {
       connectionString: address,
       application_name: 'context-ledger',
@@ -357,11 +363,18 @@ const types = new pg.TypeOverrides()
 types.setTypeParser(pg.types.builtins.INT8, String)
 types.setTypeParser(pg.types.builtins.NUMERIC, String)
 
-/**
- * The address, its name for messages (without the password, and without parameters, which may contain one), and its
- * startup options, which would otherwise replace ours.
- */
-function parseAddress(url: string): { name: string; address: string; startup: string } {
+interface Address {
+  /** For messages: without the password, and without parameters, which may contain one. */
+  readonly name: string
+  /** Without the parameters below. */
+  readonly address: string
+  /** The parameter `options`, which would otherwise replace our startup options. */
+  readonly startup: string
+  /** The parameter `connections`: how many connections for queries a process opens at most. */
+  readonly most: number | undefined
+}
+
+function parseAddress(url: string): Address {
   let parsed: URL
   try {
     parsed = new URL(url)
@@ -380,25 +393,38 @@ function parseAddress(url: string): { name: string; address: string; startup: st
   }
   const name = `postgres://${parsed.username === '' ? '' : `${parsed.username}@`}${parsed.host}${parsed.pathname}`
   const startup = parsed.searchParams.get('options') ?? ''
+  const most = connectionsOf(parsed.searchParams.get('connections'))
   parsed.searchParams.delete('options')
-  return { name, address: parsed.href, startup }
+  parsed.searchParams.delete('connections')
+  return { name, address: parsed.href, startup, most }
+}
+
+function connectionsOf(words: string | null): number | undefined {
+  if (words === null) return undefined
+  const connections = /^\d{1,4}$/.test(words) ? Number(words) : 0
+  // A process holds one connection for a lock while it works on another.
+  if (connections < 2)
+    throw storeError(
+      'StoreRefused',
+      `connections in the Postgres address must be a whole number from 2 to 9999, not ${JSON.stringify(words)}`,
+    )
+  return connections
 }
 
 function openError(error: unknown, name: string): LedgerError {
   if (isStoreError(error)) return error
-  // 28: invalid user or password. 3D: no such database. 42501: no permission. A server that is starting or stopping
-  // reports 57P03 or 57P01, which are not refusals.
-  const refused = /^(28|3D|42501)/.test(codeOf(error) ?? '')
-  return storeError(refused ? 'StoreRefused' : 'StoreUnavailable', `cannot open ${name}: ${sentenceOf(error)}`, error)
+  return (
+    errorOfState(error, `cannot open ${name}`) ??
+    storeError('StoreUnavailable', `cannot open ${name}: ${sentenceOf(error)}`, error)
+  )
 }
 
-/**
- * Turns connection failures and timeouts into `LedgerError`s that name the database; returns errors of the database
- * unchanged, with their code.
- */
+/** The failure as a `LedgerError` that names the database. Errors of the caller's own code are returned unchanged. */
 function clearer(error: unknown, name: string, connectTimeoutMs: number): unknown {
   if (!(error instanceof Error)) return error
-  if (codeOf(error)?.length === 5 && !/^E[A-Z]{4}$/.test(codeOf(error) ?? '')) return error
+  if (isLedgerError(error)) return error
+  const refusal = errorOfState(error, name)
+  if (refusal !== undefined) return refusal
   if (error.message.startsWith(CONNECT_TIMEOUT)) {
     return storeError(
       'StoreUnavailable',
