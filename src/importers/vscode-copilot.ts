@@ -135,9 +135,7 @@ const ENDED: ReadonlySet<unknown> = new Set([1, 2, 3])
 
 /** Whether the answer to a request may still be written. */
 const isRunning = (request: Fields): boolean =>
-  !isRecord(request['result']) &&
-  request['isCanceled'] !== true &&
-  !ENDED.has(inside(request, 'modelState', 'value'))
+  !isRecord(request['result']) && request['isCanceled'] !== true && !ENDED.has(inside(request, 'modelState', 'value'))
 
 /** The directory of the project of a session: VS Code stores its address next to the sessions. */
 function projectOf(path: string): string | undefined {
