@@ -412,7 +412,9 @@ class Recording {
     const recorded = this.hashes.get(messageId)
     if (recorded !== undefined) {
       const isSame = isAsReceived || this.erased.has(messageId) || hasHash(body, recorded)
-      if (!isSame && !isRecordedForm(await this.recordedBody(messageId), bodyOf(body)))
+      // A program may write a text of its own again, with the date or the files of today. The recorded one stays.
+      const isProgramText = byProgram === true
+      if (!isSame && !isProgramText && !isRecordedForm(await this.recordedBody(messageId), bodyOf(body)))
         return E.left({
           kind: 'TranscriptsContradict',
           conversationId: this.result.conversationId,

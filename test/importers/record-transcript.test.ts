@@ -194,6 +194,21 @@ describe('a recorded transcript', () => {
       }),
     )
   })
+
+  it('keeps a text of the program that it writes again with other content, as on another day', async () => {
+    const harness = createHarness()
+    const at = (day: string): TranscriptItem[] =>
+      transcriptOf([
+        { kind: 'say', role: 'user', text: `today is ${day}`, answer: 0 },
+        { kind: 'say', role: 'user', text: 'go', answer: 0 },
+      ]).items.map((item) =>
+        item.kind === 'message' && item.body.content !== 'go' ? { ...item, byProgram: true } : item,
+      )
+    await record(harness, at('Monday'))
+    const before = await dataOf(harness)
+    expect(await record(harness, at('Tuesday'))).toMatchObject({ conversations: [{ messages: 0, known: 2 }] })
+    expect(await dataOf(harness)).toEqual(before)
+  })
 })
 
 describe('the title of a transcript', () => {
