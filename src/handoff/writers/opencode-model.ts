@@ -55,11 +55,13 @@ const settingsFiles = (cwd: string, environment: Environment, settings: string):
  * @param model the last model of the session
  */
 export async function opencodeModel(
-  { path, user, read }: ProgramDirectory,
+  directory: ProgramDirectory,
   cwd: string,
   model: string | undefined,
 ): Promise<OpencodeModel | undefined> {
+  const { path, user } = directory
   if (user === undefined) return undefined
+  const read: ProgramDirectory['read'] = async (file) => await directory.read(file)
   const { environment, home } = user
   const settings: Readonly<Record<string, unknown>>[] = []
   for (const file of settingsFiles(cwd, environment, agentFolders.opencodeSettings(environment, home)))
