@@ -28,7 +28,7 @@ interface ErasedOriginals {
   readonly fingerprints: ReadonlySet<string>
 }
 
-/** Where a conversation was imported from. */
+/** The file that a conversation was imported from. */
 export type TranscriptSource = Pick<EventData<'ConversationObserved'>, 'program' | 'sourceId'> & {
   readonly file: string
 }
@@ -48,7 +48,7 @@ export interface ConversationPlan {
   readonly fingerprints: readonly string[]
   /** The keys in use. */
   readonly used: readonly KeyName[]
-  /** Where the conversation was imported from, if it was. */
+  /** The file that the conversation was imported from; undefined if it was not imported. */
   readonly source: TranscriptSource | undefined
   /** True if it continues another conversation. */
   readonly isFork: boolean

@@ -76,7 +76,7 @@ export interface ProgramUser {
 export interface ProgramDirectory {
   /** Absolute path. */
   readonly path: string
-  /** The user whose settings apply; undefined if the directory is not that of a user. */
+  /** The user with the settings that apply; undefined if the directory is not that of a user. */
   readonly user?: ProgramUser | undefined
   /** The text of a file in it, or of one with an absolute path; undefined if it is missing. */
   read(path: string): Promise<string | undefined>

@@ -109,9 +109,9 @@ class AiderReader implements TranscriptReader {
 
   /** @param path the history file; its name, or that of its directory, is the prefix of run ids */
   constructor(private readonly path: string) {
-    const place = path.replaceAll('\\', '/')
-    this.#hasOwnName = basename(place) !== HISTORY
-    this.#name = basename(this.#hasOwnName ? place : dirname(place)) || HISTORY
+    const location = path.replaceAll('\\', '/')
+    this.#hasOwnName = basename(location) !== HISTORY
+    this.#name = basename(this.#hasOwnName ? location : dirname(location)) || HISTORY
   }
 
   *take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {

@@ -519,7 +519,7 @@ function* compact(
   yield item
 }
 
-/** Yields a compaction whose summary was not written. */
+/** Yields a compaction without a written summary. */
 function* compactWithoutSummary(conversation: Conversation): Generator<TranscriptItem> {
   const { pending } = conversation
   if (pending === undefined) return

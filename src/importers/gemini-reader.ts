@@ -422,7 +422,7 @@ class GeminiReader implements TranscriptReader {
     at: string | undefined,
     where: SourceLocation,
   ): Generator<TranscriptItem> {
-    // Only results whose message stays are in the context.
+    // Only results of messages that stay are in the context.
     for (const id of removed) for (const callId of this.known.get(id)?.answers ?? []) this.answered.delete(callId)
     const bodies = messages.flatMap((one): (readonly [string, readonly MessageBody[]])[] => {
       const before = this.inserted.get(one.id)

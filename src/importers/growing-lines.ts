@@ -30,7 +30,7 @@ export class GrowingLines {
   private inode: string | undefined
   private read = 0
   private lines = 0
-  /** What was read of the last line, if that line has no line feed yet. */
+  /** The bytes read of the last line, if that line has no line feed yet. */
   private within: { readonly bytes: number; readonly records: number } | undefined
   private readonly hash: Hash = createHash('sha256')
   private head: Buffer = Buffer.alloc(0)

@@ -20,7 +20,7 @@ export interface IdentifyingFields {
   readonly times?: readonly string[]
   /** Every record is identified by its whole content, also without an id and a time. */
   readonly byContent?: true
-  /** The reader itself recognizes a record whose id it knows: the record may be a newer state, or return after a rewind. */
+  /** The reader itself recognizes a record by an id that it knows: the record may be a newer state, or return after a rewind. */
   readonly readerKnowsIds?: true
   /** After such a record, an earlier one may be written again with a meaning: the program went back. */
   readonly goesBack?: (record: Fields) => boolean

@@ -99,13 +99,13 @@ function messagesOf({ role, lines }: OpenMessage, id: string): readonly NewMessa
 /** The call of a tool's block, and its result. */
 function callIn(block: string, id: string): readonly NewMessage[] {
   const name = TOOL_NAME.exec(block)?.[1] ?? ''
-  const shown = block.replaceAll(TAGS, '')
-  const result = RESULT.exec(withoutQuotations(shown))
-  const input = (result === null ? shown : shown.slice(0, result.index)).trim()
+  const visible = block.replaceAll(TAGS, '')
+  const result = RESULT.exec(withoutQuotations(visible))
+  const input = (result === null ? visible : visible.slice(0, result.index)).trim()
   const call = { id: `${id}-call`, type: 'custom', custom: { name: name === '' ? 'unknown' : name, input } }
   const called: NewMessage = { body: { role: 'assistant', content: null, toolCalls: [call] } }
   if (result === null) return [called]
-  const content = shown
+  const content = visible
     .slice(result.index + result[0].length)
     .trim()
     .replace(/^(`{3,})\w*\n([^]*?)\n?\1$/u, '$2')

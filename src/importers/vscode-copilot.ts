@@ -130,7 +130,7 @@ function summariesOf(metadata: unknown): readonly { readonly roundId: string; re
   return [...new Map(found).values()]
 }
 
-/** The values of `modelState` of a request whose answer is complete, was stopped, or failed. */
+/** The values of `modelState` of a request with an answer that is complete, was stopped, or failed. */
 const ENDED: ReadonlySet<unknown> = new Set([1, 2, 3])
 
 /** Whether the answer to a request may still be written. */
@@ -154,7 +154,7 @@ class VscodeReader implements TranscriptReader {
   private hasBegun = false
   /** The messages of each request. */
   private readonly emitted = new Map<string, readonly string[]>()
-  /** Requests whose answer is not yielded yet. */
+  /** Requests with an answer that is not yielded yet. */
   private readonly open = new Set<string>()
   /** The messages in the order in which they were yielded. */
   private order: string[] = []
@@ -238,11 +238,11 @@ class VscodeReader implements TranscriptReader {
       inputTokens: countIn(inside(metadata, 'promptTokens')) ?? countIn(request['promptTokens']),
       outputTokens: countIn(inside(metadata, 'outputTokens')) ?? countIn(request['completionTokens']),
     })
-    const shown = shownRound(requestId, listIn(request['response']), this.folder)
+    const pendingRound = shownRound(requestId, listIn(request['response']), this.folder)
     const recorded = recordedRounds(requestId, metadata)
-    const rounds = recorded.length > 0 ? recorded : [shown]
+    const rounds = recorded.length > 0 ? recorded : [pendingRound]
     // An earlier import may have recorded what the chat showed before the request had its rounds.
-    if (recorded.length > 0) yield { kind: 'withdrawal', sourceIds: [shown.id], isReplaced: true, where }
+    if (recorded.length > 0) yield { kind: 'withdrawal', sourceIds: [pendingRound.id], isReplaced: true, where }
     this.open.delete(requestId)
     for (const { id, messages } of rounds) {
       if (messages.length > 0) this.remember(requestId, id)

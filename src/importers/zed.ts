@@ -134,15 +134,15 @@ const beginningOf = (text: string, bytes: number): string =>
 /** The beginning of a content that fits in a number of bytes; undefined if nothing fits. */
 function shortened(content: MessageBody['content'], bytes: number): MessageBody['content'] | undefined {
   const kept: ContentPart[] = []
-  let room = bytes
+  let bytesLeft = bytes
   for (const part of partsOf(content)) {
     const size = bytesOf(part)
-    if (size > room) {
-      const text = beginningOf(textIn(part['text']) ?? '', room)
+    if (size > bytesLeft) {
+      const text = beginningOf(textIn(part['text']) ?? '', bytesLeft)
       if (text !== '') kept.push(textPart(text))
       break
     }
-    room -= size
+    bytesLeft -= size
     kept.push(part)
   }
   return kept.length === 0 ? undefined : contentOf(kept)
@@ -151,15 +151,15 @@ function shortened(content: MessageBody['content'], bytes: number): MessageBody[
 /** The newest messages of the user that Zed sends again, oldest first. The oldest of them may be shortened. */
 function retainedMessages(users: readonly UserMessage[]): readonly ContextEntry[] {
   const entries: ContextEntry[] = []
-  let room = RETAINED_BYTES
+  let bytesLeft = RETAINED_BYTES
   for (const { sourceId, content } of users.toReversed()) {
     const size = partsOf(content).reduce((sum, part) => sum + bytesOf(part), 0)
-    if (size > room) {
-      const rest = shortened(content, room)
+    if (size > bytesLeft) {
+      const rest = shortened(content, bytesLeft)
       if (rest !== undefined) entries.push({ kind: 'inserted', body: { role: 'user', content: rest } })
       break
     }
-    room -= size
+    bytesLeft -= size
     entries.push({ kind: 'message', sourceId })
   }
   return entries.toReversed()

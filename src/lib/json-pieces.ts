@@ -13,11 +13,11 @@ interface Piece {
   readonly to: number
 }
 
-/** Zeros are where a file system had reserved room. */
+/** A file system fills reserved space with zeros. */
 const isBlankText = (text: string): boolean => text.replaceAll('\0', ' ').trim() === ''
 const isBlank = (character: string | undefined): boolean => character !== undefined && ' \t\r\n'.includes(character)
 
-/** The end of the string whose quote is at `from`; negative if the character at that offset cannot be in a string. */
+/** The end of the string that begins with the quote at `from`; negative if the character at that offset cannot be in a string. */
 function endOfString(text: string, from: number): number {
   for (let at = from + 1; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
@@ -151,7 +151,7 @@ export function jsonPieces(text: string, isEnded: boolean): readonly Piece[] {
   while (at !== -1 && readings >= 0) {
     const scan = scanObject(text, at)
     readings -= scan.stop - at
-    // After text that is not JSON, an object may be nested in a record whose beginning is missing.
+    // After text that is not JSON, an object may be nested in a record without its beginning.
     if (scan.end !== undefined && (isGlued || endsRecord(text, scan.end, isEnded))) {
       addText(at)
       pieces.push({ isObject: true, from: at, to: scan.end })

@@ -42,7 +42,7 @@ export interface HandoffParts extends TranscriptsParts {
 const readText = async (path: string): Promise<string | undefined> =>
   await readFile(path, 'utf8').catch(() => undefined)
 
-/** @param user whose settings apply */
+/** @param user the user with the settings that apply */
 const directoryAt = (path: string, user: ProgramUser | undefined): ProgramDirectory => ({
   path,
   user,
@@ -224,12 +224,12 @@ export function createHandoff(parts: HandoffParts): Pick<Transcripts, 'handoff'>
   const { log, clock, gate, lookup, policy } = parts
   return {
     async handoff(conversationId, options) {
-      const given = optionsGiven('transcripts.handoff', options, OPTIONS)
-      const { repair = false, withdrawn, home, cwd, actor } = given
-      const { budget = repair ? Number.MAX_SAFE_INTEGER : HANDOFF_TOKENS } = given
+      const checked = optionsGiven('transcripts.handoff', options, OPTIONS)
+      const { repair = false, withdrawn, home, cwd, actor } = checked
+      const { budget = repair ? Number.MAX_SAFE_INTEGER : HANDOFF_TOKENS } = checked
       gate.writes('transcripts.handoff')
       if (typeof repair !== 'boolean') throw bad('repair', 'must be true or false')
-      if (!repair) writerFor(given.to)
+      if (!repair) writerFor(checked.to)
       if (withdrawn !== undefined) textGiven('withdrawn', withdrawn)
       if (!Number.isSafeInteger(budget) || budget < 1) throw bad('budget', 'must be a whole number of at least 1')
       if (cwd !== undefined) textGiven('cwd', cwd)
@@ -238,7 +238,7 @@ export function createHandoff(parts: HandoffParts): Pick<Transcripts, 'handoff'>
       const now = await missingContext(log, conversationId)
       if ((now.state.erasure?.pending.length ?? 0) > 0) throw problem({ kind: 'ErasurePending', conversationId })
       const missing = withdrawn === undefined ? now : await beforeWithdrawal(log, now, withdrawn)
-      const writer = targetOf(given, now)
+      const writer = targetOf(checked, now)
       const redactor = valueOf(await redactorFor(log, { ...policy, redaction: 'on' }), problem)
       const redact = <T>(value: T): T => redactor?.json(value).value ?? value
       const plan = valueOf(planHandoff(missing, { to: writer.program, budget, conversationId, redact }), problem)

@@ -24,7 +24,7 @@ export interface PlannedErasure {
   readonly editions: readonly string[]
   /** The conversation of the originals, if the messages are copies: a handoff or a fork made them. */
   readonly copyOf?: string
-  /** Where the conversation was imported from. The file still has its texts. */
+  /** The file that the conversation was imported from, which still has its texts. */
   readonly source?: TranscriptSource
   /** Why the retention rules do not allow it now, as a sentence. */
   readonly notAllowed?: string

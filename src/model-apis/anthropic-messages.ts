@@ -88,11 +88,11 @@ function messagesOf(message: unknown): SourceMessage[] {
   const { role, content } = fieldsOf(message)
   const blocks = blocksOf(content)
   if (role === 'assistant') {
-    const own = blocks.filter((block) => !isCompactionElement(block))
+    const ordinary = blocks.filter((block) => !isCompactionElement(block))
     const compactions = blocks.filter(isCompactionElement).map(compactionMessage)
-    return own.length === 0 && compactions.length > 0
+    return ordinary.length === 0 && compactions.length > 0
       ? compactions
-      : [...compactions, sourceMessage(assistantInput(own), own)]
+      : [...compactions, sourceMessage(assistantInput(ordinary), ordinary)]
   }
   if (role === 'system')
     return [

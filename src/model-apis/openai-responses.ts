@@ -77,9 +77,9 @@ function callOf(item: Fields): Fields | undefined {
 
 /** The message of an answer, without a compaction of the provider. Undefined if it has nothing else. */
 function answeredMessage(items: readonly unknown[]): Pick<Answer, 'message' | 'compactions'> {
-  const own = items.filter((item) => !isCompactionElement(item))
+  const ordinary = items.filter((item) => !isCompactionElement(item))
   return {
-    message: own.length === 0 ? undefined : answerMessage(own),
+    message: ordinary.length === 0 ? undefined : answerMessage(ordinary),
     compactions: items.filter(isCompactionElement),
   }
 }

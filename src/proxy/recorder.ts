@@ -189,17 +189,17 @@ export class Recorder {
     const { identity, request } = incoming
     const { listedId } = identity
     const recordIn = async (place: Place): Promise<RequestRecord> => await this.recordInTurn(incoming, place)
-    const own = await this.turns.runInOrder(listedId, async () => {
+    const continued = await this.turns.runInOrder(listedId, async () => {
       const place = await this.listed.find(identity, request)
       return place !== undefined && place.key === listedId ? await recordIn(place) : place
     })
-    if (own !== undefined && 'outcome' in own) return own
-    const other = own ?? (await this.listed.findRestarted(identity, request))
+    if (continued !== undefined && 'outcome' in continued) return continued
+    const restarted = continued ?? (await this.listed.findRestarted(identity, request))
     const record =
-      other === undefined
+      restarted === undefined
         ? undefined
-        : await this.turns.runInOrder(other.key, async () => {
-            const place = await this.listed.recheck(other, request)
+        : await this.turns.runInOrder(restarted.key, async () => {
+            const place = await this.listed.recheck(restarted, request)
             if (place === undefined) return undefined
             this.listed.remember(listedId, place.conversation.conversationId)
             return await recordIn(place)

@@ -28,7 +28,7 @@ export interface MissingContext extends ReportInput {
   /** Where the conversation comes from, if another program recorded it. */
   readonly origin: EventData<'ConversationObserved'> | undefined
   readonly title: string | undefined
-  /** What was withdrawn and did not come back, in order. */
+  /** The withdrawn messages that did not come back, in order. */
   readonly withdrawals: readonly Withdrawal[]
   /** The persons that messages name, by message id. */
   readonly subjects: ReadonlyMap<string, readonly string[]>

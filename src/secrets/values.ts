@@ -57,7 +57,7 @@ function isRandomLetters(value: string): boolean {
   return caseChanges(letters) / letters.length > IRREGULAR && !(value.match(/[A-Z]?[a-z]+/gu) ?? []).some(isWord)
 }
 
-/** Code or a variable in the place of a value, not a value. */
+/** Code or a variable instead of a value. */
 const EXPRESSION =
   /^(?:\$[A-Za-z_{(]|%[A-Za-z_]{2,}%|[<({]|[\w$.]+\(|\w+\[|(?:process|import|os|self|this|config|settings|env|req|request|ctx|options|args|params|props|user|data|body)\.|(?:new|await|typeof|async|function|return)$)/u
 /** A placeholder in capitals. */
@@ -66,7 +66,7 @@ const CAPITALS = /^@?[A-Z]+(?:_[A-Z0-9]+)*$/u
 /** A longer text with `%s` in it is no format. */
 const LONGEST_FORMAT = 8
 
-/** What stands after the name of a secret where only a value can stand: on a command line, in a header, in a file of settings. */
+/** The text after the name of a secret in a position that only a value can have: on a command line, in a header, in a file of settings. */
 const isNamed = (value: string): boolean =>
   !PLACEHOLDER.test(value.length > LONGEST_FORMAT ? value.replaceAll('%s', '') : value) &&
   !value.startsWith('[secret:') &&

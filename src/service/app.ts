@@ -133,7 +133,7 @@ const mayBegin = (name: RouteName, { bound }: Access): boolean =>
 /** Routes that search texts. They take longer than a read, and a store answers few of them at once. */
 const SEARCHES: ReadonlySet<string> = new Set<RouteName>(['search', 'useTool', 'listConversations'])
 
-/** Bytes of a body whose steps take turns with other requests. */
+/** From this number of bytes on, the steps for a body take turns with other requests. */
 const LARGE_BODY = 262_144
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/u
@@ -562,7 +562,7 @@ class ServiceApp {
     )
   }
 
-  /** The page shows the whole ledger: it takes a key that may read and audit all of it. Undefined: nobody has logged in. */
+  /** The page shows the whole ledger: it takes a key that may read and audit all of it. Undefined without a login. */
   private async whoSeesThePage({ method, headers }: Request): Promise<Access | undefined> {
     const access = await this.sessionOf(headers)
     if (access === undefined && headers.get('authorization') === null && (await this.check.areNeeded()))

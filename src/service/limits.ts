@@ -71,7 +71,7 @@ export class Shares {
   readonly #taken = new Map<string, number>()
   constructor(
     private readonly most: number,
-    /** What is counted, in the plural. */
+    /** The counted things, in the plural. */
     private readonly what: string,
     private readonly retryAfterSeconds: number,
   ) {}

@@ -231,8 +231,8 @@ describe('a repaired session', () => {
   })
 
   it('belongs to a program, and to no other one', async () => {
-    const own = await recorded([{ role: 'user', content: 'Hello.' }])
-    await expect(ledger.transcripts.handoff(own, { repair: true })).rejects.toMatchObject({ kind: 'NoProgram' })
+    const plain = await recorded([{ role: 'user', content: 'Hello.' }])
+    await expect(ledger.transcripts.handoff(plain, { repair: true })).rejects.toMatchObject({ kind: 'NoProgram' })
     await expect(handOver(ID, 'pi', { repair: true })).rejects.toMatchObject({
       kind: 'BadInput',
       message: expect.stringContaining('claude-code'),
@@ -381,8 +381,8 @@ describe('whatever was said', () => {
           const { id: _id, ...rest } = input
           const parsed = parseMessage(rest)
           if (E.isLeft(parsed) || ['system', 'developer'].includes(input.role)) return []
-          const own = { messageId: String(at), at: '2026-03-01T10:00:00.000Z', isError: false }
-          return [{ ...own, body: parsed.right, model: undefined, answerId: undefined }]
+          const plain = { messageId: String(at), at: '2026-03-01T10:00:00.000Z', isError: false }
+          return [{ ...plain, body: parsed.right, model: undefined, answerId: undefined }]
         })
         const turns = piecesOf(handed, { from: undefined, to }).flatMap((piece) => piece.turns)
         const session = {

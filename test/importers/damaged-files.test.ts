@@ -90,7 +90,7 @@ async function readGrowing(bytes: Buffer, shares: readonly number[]): Promise<re
 const withoutFile = (records: readonly RecordOrDamage[]): readonly object[] =>
   records.map((record) => ({ ...record, where: { ...record.where, file: '' } }))
 
-/** A property whose failure prints no bytes. */
+/** A property that prints no bytes if it fails. */
 const damagedFiles = (records: readonly string[]): fc.Arbitrary<{ readonly damaged: DamagedLines }> =>
   damagedLines(records).map((damaged) => ({ damaged, toJSON: () => damaged.bytes.toString() }))
 
@@ -204,11 +204,11 @@ describe('a record that is written twice', () => {
       const file = lineFiles.find(({ session }) => session.program === program)
       if (file === undefined) throw new Error(program)
       const path = await writeSession(file.session, folder)
-      const again = (file.records.findLast((record) => /"role":"user"|user\.message/u.test(record)) ?? '')
+      const repeated = (file.records.findLast((record) => /"role":"user"|user\.message/u.test(record)) ?? '')
         .replaceAll(/"(id|uuid)":"([^"]+)"/gu, '"$1":"$2-again"')
         .replace(/(T\d\d:\d\d:)\d\d/u, '$159')
       const before = contentOf((await readSession(path)).items)
-      await appendFile(path, `${again}\n`)
+      await appendFile(path, `${repeated}\n`)
       const after = contentOf((await readSession(path)).items)
       expect(after.filter((item) => item.startsWith('message'))).toHaveLength(
         before.filter((item) => item.startsWith('message')).length + 1,

@@ -63,9 +63,9 @@ describe('VS Code Copilot Chat', () => {
   })
 
   it('replaces what the chat showed by the rounds that it records later', async () => {
-    const shown = { requestId: 'q1', message: { text: 'Rig the mast.' }, response: [{ value: 'It is ri' }] }
+    const unfinished = { requestId: 'q1', message: { text: 'Rig the mast.' }, response: [{ value: 'It is ri' }] }
     const next = { requestId: 'q2', message: { text: 'And the boom?' }, response: [] }
-    const begin = log({ kind: 2, k: ['requests'], v: [shown, next] })
+    const begin = log({ kind: 2, k: ['requests'], v: [unfinished, next] })
     const file = await write('ws/chatSessions/v1.jsonl', begin)
     await ledger.transcripts.import(file)
     expect(await contextOf('vscode-copilot/v1')).toEqual(['Rig the mast.', 'It is ri', 'And the boom?'])
@@ -82,7 +82,7 @@ const databases = hasSqlite ? describe : describe.skip
 
 databases('Zed', () => {
   it('keeps a prompt that was recorded before the compaction that Zed inserted in front of it', async () => {
-    const said = (id: string, words: string): Raw => ({ User: { id, content: [{ Text: words }] } })
+    const userRecord = (id: string, words: string): Raw => ({ User: { id, content: [{ Text: words }] } })
     const answered = { Agent: { content: [{ Text: 'It is scraped.' }], tool_results: {} } }
     const save = async (messages: readonly unknown[]): Promise<string> => {
       const file = join(folder, 'threads.db')
@@ -95,9 +95,11 @@ databases('Zed', () => {
       )
       return file
     }
-    await ledger.transcripts.import(await save([said('u1', 'Scrape.'), answered, said('u2', 'Paint.')]))
+    await ledger.transcripts.import(await save([userRecord('u1', 'Scrape.'), answered, userRecord('u2', 'Paint.')]))
     const compaction = { Compaction: { Summary: 'The keel is clean.' } }
-    await ledger.transcripts.import(await save([said('u1', 'Scrape.'), answered, compaction, said('u2', 'Paint.')]))
+    await ledger.transcripts.import(
+      await save([userRecord('u1', 'Scrape.'), answered, compaction, userRecord('u2', 'Paint.')]),
+    )
     expect(await contextOf('zed/t1')).toEqual(['Scrape.', 'The keel is clean.', 'Paint.'])
   })
 })

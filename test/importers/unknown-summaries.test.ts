@@ -112,10 +112,10 @@ async function write({ files, isDatabase }: Source): Promise<string> {
   written += 1
   const root = join(folder, String(written))
   for (const [path, content] of Object.entries(files)) {
-    const place = join(root, path)
-    await mkdir(dirname(place), { recursive: true })
-    if (isDatabase === true) sqlite(place, content)
-    else await writeFile(place, content)
+    const target = join(root, path)
+    await mkdir(dirname(target), { recursive: true })
+    if (isDatabase === true) sqlite(target, content)
+    else await writeFile(target, content)
   }
   return join(root, Object.keys(files)[0] ?? '')
 }
@@ -212,7 +212,7 @@ const withUnknown = new Set<string>()
 describe.each(sources.map((source) => [source.program, source] as const))('%s', (program, source) => {
   it('has an unknown summary, never none, if the transcript does not have its text', async () => {
     const before = await summariesIn(await write(source))
-    // A program that truncates, or whose user clears the context, has none.
+    // A program that truncates, or a user that clears the context, leaves no summary.
     const mayBeNone = before.some(({ kind }) => kind === 'none')
     for (const [name, each] of [['as written', source] as const, ...(await damaged(source))]) {
       const path = await write(each)
@@ -226,6 +226,6 @@ describe.each(sources.map((source) => [source.program, source] as const))('%s', 
 
 it('is tried with the compactions of these programs', () => {
   const programs = ['amp', 'claude-code', 'claude-code-stream', 'codex', 'continue', 'copilot-cli', 'gemini', 'kimi']
-  const others = ['opencode', 'pi', 'qwen', 'vscode-copilot']
-  expect([...withUnknown]).toEqual(expect.arrayContaining([...programs, ...others]))
+  const databases = ['opencode', 'pi', 'qwen', 'vscode-copilot']
+  expect([...withUnknown]).toEqual(expect.arrayContaining([...programs, ...databases]))
 })

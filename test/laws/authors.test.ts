@@ -61,13 +61,13 @@ const turn: fc.Arbitrary<Turn> = fc.record({
 })
 
 /** A message in parts: of the user with texts of programs, or between the turns. */
-interface Said {
+interface AuthoredTurn {
   readonly role: 'user' | 'system' | 'developer' | 'assistant'
   readonly texts: readonly string[]
 }
 
-function conversationOf(turns: readonly Turn[], mark: string): Said[] {
-  return turns.flatMap(({ before, after, directive }, index): Said[] => {
+function conversationOf(turns: readonly Turn[], mark: string): AuthoredTurn[] {
+  return turns.flatMap(({ before, after, directive }, index): AuthoredTurn[] => {
     const number = `${mark}${String(index)}`
     const programs = (indexes: readonly number[], place: string): string[] =>
       indexes.map((each, at) => FORMS[each]?.(ruleOf(`program${number}${place}${String(at)}`)) ?? '')
@@ -81,7 +81,7 @@ function conversationOf(turns: readonly Turn[], mark: string): Said[] {
 
 const partsOf = (texts: readonly string[]): { type: 'text'; text: string }[] =>
   texts.map((text) => ({ type: 'text', text }))
-const inputOf = ({ role, texts }: Said, index: number): MessageInput => ({
+const inputOf = ({ role, texts }: AuthoredTurn, index: number): MessageInput => ({
   id: `m${String(index)}`,
   role,
   content: partsOf(texts),
@@ -98,7 +98,7 @@ async function post(path: string, id: string, body: object): Promise<void> {
 }
 
 /** Records the conversation through a door. Returns its id. */
-const DOORS: Readonly<Record<string, (said: readonly Said[], id: string) => Promise<string>>> = {
+const DOORS: Readonly<Record<string, (said: readonly AuthoredTurn[], id: string) => Promise<string>>> = {
   async observe(said, id) {
     await ledger.transcripts.observe(id, { program: 'agent', messages: said.map(inputOf) })
     return id

@@ -1,6 +1,6 @@
 /**
  * Every context of an imported conversation is valid for a chat API, whatever happened to the file: calls that were never
- * answered, answered late, answered twice or cut off, and results whose call is missing. A placeholder stands for each
+ * answered, answered late, answered twice or cut off, and results without their call. A placeholder replaces each
  * missing result, its call is in `openCalls`, and no recorded text is lost.
  */
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
@@ -57,10 +57,10 @@ afterAll(async () => {
 async function statesOf({ program, files, isDatabase }: Files): Promise<readonly (readonly Conversation[])[]> {
   const root = join(folder, String((writes += 1)))
   for (const [name, content] of Object.entries(files)) {
-    const place = join(root, name)
-    await mkdir(dirname(place), { recursive: true })
-    if (isDatabase === true) sqlite(place, content)
-    else await writeFile(place, content)
+    const target = join(root, name)
+    await mkdir(dirname(target), { recursive: true })
+    if (isDatabase === true) sqlite(target, content)
+    else await writeFile(target, content)
   }
   const path = join(root, Object.keys(files)[0] ?? '')
   const found = await recognizeTranscript(path)
@@ -94,11 +94,11 @@ async function statesOf({ program, files, isDatabase }: Files): Promise<readonly
 
 const PLACEHOLDER = '[no result of this call has been recorded so far]'
 
-/** What is wrong with a context. */
+/** The faults of a context. */
 function problemsOf(state: Conversation): readonly string[] {
   const context: Context = contextIn(state)
   const { messages, openCalls = [] } = context
-  const shown = messages.flatMap(({ content, tool_call_id: id }) => (content === PLACEHOLDER ? [id] : []))
+  const placeholderIds = messages.flatMap(({ content, tool_call_id: id }) => (content === PLACEHOLDER ? [id] : []))
   const named = openCalls.map(({ callId }) => callId)
   const text = messages.map(({ content }) => contentText(content)).join('\n')
   const lost = separateParts(state).filter(({ body }) => !text.includes(contentText(body.content)))
@@ -107,9 +107,9 @@ function problemsOf(state: Conversation): readonly string[] {
   return [
     ...(messages.length === 0 ? [] : strictChat({ messages })),
     ...aboutCalls.map((problem) => `Anthropic: ${problem}`),
-    ...(JSON.stringify(shown) === JSON.stringify(named)
+    ...(JSON.stringify(placeholderIds) === JSON.stringify(named)
       ? []
-      : [`shows placeholders for ${JSON.stringify(shown)}, and names ${JSON.stringify(named)}`]),
+      : [`shows placeholders for ${JSON.stringify(placeholderIds)}, and names ${JSON.stringify(named)}`]),
     ...lost.map(({ source }) => `lacks the text of ${source?.messageId ?? 'an inserted message'}`),
   ]
 }

@@ -2,7 +2,7 @@
 import type { ModelClient } from './model/server.js'
 import type { ProcessResult } from './processes.js'
 
-/** Where a program works: directories of its own, and its model. */
+/** The surroundings of a program: its directories and its model. */
 export interface AgentSite {
   /** Its HOME. */
   readonly home: string
@@ -27,7 +27,7 @@ export interface AgentCommand {
   readonly keys?: readonly string[]
 }
 
-/** Where the program comes from. */
+/** The source of the program. */
 interface Installation {
   readonly package: string
   readonly version: string

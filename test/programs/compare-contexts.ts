@@ -94,7 +94,7 @@ function withResultsInOrder(messages: readonly NormalMessage[]): NormalMessage[]
   return ordered
 }
 
-const shown = (message: NormalMessage | undefined): string => {
+const describeMessage = (message: NormalMessage | undefined): string => {
   if (message === undefined) return 'nothing'
   const { role, text, calls, resultOf } = message
   const words = [text, ...calls, ...(resultOf === undefined ? [] : [`(result of call ${String(resultOf)})`])].join(' ')
@@ -107,7 +107,7 @@ export function firstDifference(received: NormalContext, imported: NormalContext
   for (let at = 0; at < length; at += 1) {
     const [theirs, ours] = [received.messages[at], imported.messages[at]]
     if (theirs === undefined || ours === undefined || canonical(theirs) !== canonical(ours))
-      return `message ${String(at + 1)} of ${String(received.messages.length)}: the model received ${shown(theirs)}; the context has ${shown(ours)}`
+      return `message ${String(at + 1)} of ${String(received.messages.length)}: the model received ${describeMessage(theirs)}; the context has ${describeMessage(ours)}`
   }
   return undefined
 }

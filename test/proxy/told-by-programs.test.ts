@@ -171,15 +171,15 @@ it.each([
       server.listen(0, '127.0.0.1', resolve)
     })
     const address = server.address()
-    const heard: string[] = []
-    const other = await startProxy({
+    const warnings: string[] = []
+    const restarted = await startProxy({
       ledger,
       upstream: `http://127.0.0.1:${String(typeof address === 'object' ? address?.port : '')}`,
       port: 0,
       headWaitMs: 60_000,
-      onProblem: (problem) => heard.push(String(problem)),
+      onProblem: (problem) => warnings.push(String(problem)),
     })
-    const app = await fetch(`${other.url}/v1/chat/completions`, {
+    const app = await fetch(`${restarted.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { 'x-context-ledger-conversation': 'unreadable' },
       body: JSON.stringify({ model: 'm', messages: [user('which berth?')] }),
@@ -191,9 +191,9 @@ it.each([
     const isKnownByHeaders = named === 'HTML' || named === 'snappy'
     expect(app?.headers.get('x-context-ledger')?.includes('answer not recorded')).toBe(isKnownByHeaders)
     await app?.body?.cancel().catch(() => undefined)
-    await other.close(1_000)
+    await restarted.close(1_000)
     server.close()
-    expect(heard.join('\n')).toContain(named)
-    expect(heard.join('\n')).toContain('unreadable')
+    expect(warnings.join('\n')).toContain(named)
+    expect(warnings.join('\n')).toContain('unreadable')
   },
 )

@@ -123,9 +123,9 @@ describe('the login of the page', () => {
     expect((await at.ask('/', { headers: { cookie: forged } })).status).toBe(401)
     // Another process reads the keys again.
     await at.stores.keys.revoke(key.split('_')[1] ?? '')
-    const other = createService({ ...at, pepper: PEPPER, page: () => new Response('the page') })
-    expect((await other.app.request('http://127.0.0.1/', { headers: { cookie } })).status).toBe(401)
-    await other.stop()
+    const second = createService({ ...at, pepper: PEPPER, page: () => new Response('the page') })
+    expect((await second.app.request('http://127.0.0.1/', { headers: { cookie } })).status).toBe(401)
+    await second.stop()
   })
 
   it('takes a key that may read and audit the whole ledger', async () => {

@@ -376,7 +376,7 @@ const chatgpt = (): CallingSession => {
     message,
     children: child === undefined ? [] : [child],
   })
-  const said = (role: string, content: object, more: object = {}): object => ({
+  const messageRow = (role: string, content: object, more: object = {}): object => ({
     author: { role, name: role === 'tool' ? 'python' : null, metadata: {} },
     create_time: 1_773_129_601.5,
     content,
@@ -396,15 +396,19 @@ const chatgpt = (): CallingSession => {
         current_node: 'a',
         mapping: {
           root: node('root', null, 'q', null),
-          q: node('q', 'root', 'c', said('user', text(ASKED))),
+          q: node('q', 'root', 'c', messageRow('user', text(ASKED))),
           c: node(
             'c',
             'q',
             't',
-            said('assistant', { content_type: 'code', language: 'python', text: 'berths()' }, { recipient: 'python' }),
+            messageRow(
+              'assistant',
+              { content_type: 'code', language: 'python', text: 'berths()' },
+              { recipient: 'python' },
+            ),
           ),
-          t: node('t', 'c', 'a', said('tool', { content_type: 'execution_output', text: BERTHS })),
-          a: node('a', 't', undefined, said('assistant', text(BERTHS))),
+          t: node('t', 'c', 'a', messageRow('tool', { content_type: 'execution_output', text: BERTHS })),
+          a: node('a', 't', undefined, messageRow('assistant', text(BERTHS))),
         },
       },
     ]),

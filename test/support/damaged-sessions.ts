@@ -6,11 +6,11 @@ const DAMAGES = ['lost', 'repeated', 'later', 'earlier', 'cut'] as const
 /** One damage. The place counts from the beginning of the file, and starts again after its end. */
 export interface Damage {
   readonly what: (typeof DAMAGES)[number]
-  readonly place: number
+  readonly offset: number
 }
 
 export const damages: fc.Arbitrary<readonly Damage[]> = fc.array(
-  fc.record({ what: fc.constantFrom(...DAMAGES), place: fc.nat(10_000) }),
+  fc.record({ what: fc.constantFrom(...DAMAGES), offset: fc.nat(10_000) }),
   { minLength: 1, maxLength: 3 },
 )
 
@@ -54,10 +54,10 @@ function damageList(list: unknown[], at: number, what: Damage['what']): void {
 }
 
 /** Damages the records in place. */
-function damageRecords(records: unknown[], { what, place }: Damage): void {
+function damageRecords(records: unknown[], { what, offset }: Damage): void {
   const places = new Places().collect(records)
   if (what === 'cut') {
-    const found = places.arguments[place % Math.max(1, places.arguments.length)]
+    const found = places.arguments[offset % Math.max(1, places.arguments.length)]
     if (found === undefined) return
     const value = found.holder[found.key]
     const text = typeof value === 'string' ? value : JSON.stringify(value)
@@ -65,7 +65,7 @@ function damageRecords(records: unknown[], { what, place }: Damage): void {
     return
   }
   const items = places.lists.flatMap((list) => list.map((_record, at) => ({ list, at })))
-  const found = items[place % Math.max(1, items.length)]
+  const found = items[offset % Math.max(1, items.length)]
   if (found !== undefined) damageList(found.list, found.at, what)
 }
 
@@ -81,10 +81,10 @@ function damageStatements(content: string, damage: Damage): string {
     values.push(JSON.parse(value))
     return `⟦${String(values.length - 1)}⟧`
   })
-  if (damage.what === 'lost' && damage.place % 2 === 0) {
+  if (damage.what === 'lost' && damage.offset % 2 === 0) {
     const statements = rest.split('\n')
     const rows = statements.flatMap((statement, at) => (statement.startsWith('INSERT') ? [at] : []))
-    statements.splice(rows[(damage.place / 2) % Math.max(1, rows.length)] ?? statements.length, 1)
+    statements.splice(rows[(damage.offset / 2) % Math.max(1, rows.length)] ?? statements.length, 1)
     return restored(statements.join('\n'), values)
   }
   damageRecordsIn(values, damage)
@@ -94,8 +94,8 @@ function damageStatements(content: string, damage: Damage): string {
 /** The values themselves stay: each belongs to a row. */
 function damageRecordsIn(values: readonly unknown[], damage: Damage): void {
   const records = values.flatMap((value) => (isHolder(value) ? [{ value }] : []))
-  const chosen = records[damage.place % Math.max(1, records.length)]
-  if (chosen !== undefined) damageRecords([chosen.value], { ...damage, place: Math.floor(damage.place / 7) + 1 })
+  const chosen = records[damage.offset % Math.max(1, records.length)]
+  if (chosen !== undefined) damageRecords([chosen.value], { ...damage, offset: Math.floor(damage.offset / 7) + 1 })
 }
 
 const restored = (statements: string, values: readonly unknown[]): string =>
@@ -120,6 +120,6 @@ export function damaged(content: string, damage: Damage): string {
     damageRecords(records, damage)
     return records.map((record) => `${JSON.stringify(record)}\n`).join('')
   }
-  damageList(lines, damage.place % lines.length, damage.what)
+  damageList(lines, damage.offset % lines.length, damage.what)
   return `${lines.join('\n')}\n`
 }

@@ -11,7 +11,7 @@ import type { UpstreamStub } from './upstream-stub.js'
 type ApiName = 'chat' | 'messages' | 'responses'
 
 /** A message of a client's list. */
-export type Said =
+export type Turn =
   | { readonly kind: 'user'; readonly text: string }
   | { readonly kind: 'answer'; readonly text: string; readonly calls: readonly string[] }
   | { readonly kind: 'result'; readonly call: string; readonly text: string }
@@ -50,7 +50,7 @@ interface Client {
   readonly api: ApiName
   readonly system: string
   readonly hasTools: boolean
-  list: Said[]
+  list: Turn[]
   /** The list of the last request with its answer, and the key of the sent list. */
   state: readonly string[]
   /** The keys of all beginnings of lists that this client had. */
@@ -58,7 +58,7 @@ interface Client {
 }
 
 /** The text of a result is not compared: a context of the ledger keeps what a client cleared. */
-const keyOf = (said: Said): string =>
+const keyOf = (said: Turn): string =>
   JSON.stringify(said.kind === 'result' ? { kind: said.kind, call: said.call } : said)
 const SUMMARY = 'Summary of the conversation so far: the berths were listed, the cranes were assigned, the pilots know.'
 
@@ -144,7 +144,7 @@ interface Sent {
   readonly list: readonly string[]
   /** The state of the client before the request. */
   readonly state: readonly string[]
-  readonly answer: Said | undefined
+  readonly answer: Turn | undefined
   readonly id: string
   /** Status and state of the response, for messages. */
   readonly response: string
@@ -273,7 +273,7 @@ export class WorldRun {
     const { list } = client
     const users = list.flatMap((said, index) => (said.kind === 'user' ? [index] : []))
     const user = users[('at' in action ? action.at : 0) % Math.max(1, users.length)] ?? 0
-    const say = (text: string): Said => ({ kind: 'user', text })
+    const say = (text: string): Turn => ({ kind: 'user', text })
     switch (action.kind) {
       case 'say':
         list.push(say(action.text))
@@ -301,16 +301,16 @@ export class WorldRun {
         client.list.push(say(action.text))
         return await this.turn(client, action.answer, 0)
       case 'fork': {
-        const other = this.clients[action.of % this.clients.length]
-        if (other === undefined || other.api !== client.api) return []
-        client.list = [...other.list, say(action.text)]
+        const neighbour = this.clients[action.of % this.clients.length]
+        if (neighbour === undefined || neighbour.api !== client.api) return []
+        client.list = [...neighbour.list, say(action.text)]
         return await this.turn(client, action.answer, 0)
       }
       case 'compact': {
         list.push(say('Summarize the conversation so far.'))
-        const asked = await this.ask(client, { kind: 'answer', text: SUMMARY, calls: [] })
+        const answered = await this.ask(client, { kind: 'answer', text: SUMMARY, calls: [] })
         await this.proxy.settled()
-        await this.check([asked])
+        await this.check([answered])
         const kept = client.list.slice(-2 - 2 * action.kept, -2).filter(({ kind }) => kind !== 'result')
         client.list = [say(`We go on from here. ${SUMMARY}`), ...kept, say(action.text)]
         return await this.turn(client, action.answer, 0)
@@ -331,7 +331,7 @@ export class WorldRun {
 
   private async ask(
     client: Client,
-    answer: (Said & { readonly kind: 'answer' }) | undefined,
+    answer: (Turn & { readonly kind: 'answer' }) | undefined,
     isRetry = false,
   ): Promise<Sent> {
     this.requests += 1
@@ -397,16 +397,16 @@ export class WorldRun {
     after: readonly string[],
     events: readonly RecordedEvent[],
   ): void {
-    const taken = events.filter(({ type }) =>
+    const recordings = events.filter(({ type }) =>
       ['MessagesWithdrawn', 'CompactionObserved', 'MessagesPruned', 'ContributionEdited'].includes(type),
     )
     // A program's own compaction removes nothing from a context that the ledger makes.
     const isLedgers = this.world.mode === 'compact' && this.compacted.has(id)
-    if (taken.some(({ type }) => type === 'CompactionObserved')) this.compacted.add(id)
+    if (recordings.some(({ type }) => type === 'CompactionObserved')) this.compacted.add(id)
     const isOwn = isLedgers || isSame(before, state) || isPrefix(before, list) || isPrefix(list, before)
     const describe = `${client.mark} with ${JSON.stringify(list)} in ${id}`
-    if (taken.length > 0 && !isLedgers && !isSame(before, state) && !isPrefix(list, before))
-      this.problems.push(`${describe}: ${taken.map(({ type }) => type).join(', ')} of ${JSON.stringify(before)}`)
+    if (recordings.length > 0 && !isLedgers && !isSame(before, state) && !isPrefix(list, before))
+      this.problems.push(`${describe}: ${recordings.map(({ type }) => type).join(', ')} of ${JSON.stringify(before)}`)
     else if (!isOwn) this.problems.push(`${describe}: was ${JSON.stringify(before)}`)
     const expected = [...list, ...(answer === undefined ? [] : [keyOf(answer)])]
     const isPartial = this.world.mode === 'compact' && this.compacted.has(id)

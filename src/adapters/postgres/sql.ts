@@ -42,13 +42,13 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     connectTimeoutMs = CONNECT_TIMEOUT_MS,
     statementTimeoutMs = STATEMENT_TIMEOUT_MS,
   } = options
-  const { name, startup, base, most } = clientConfig(url, connectTimeoutMs, statementTimeoutMs)
+  const { name, startup, base, connectionLimit } = clientConfig(url, connectTimeoutMs, statementTimeoutMs)
   const prepared = await prepareDatabase(base, schema, name)
   const searchPath = [schema, ...prepared.extraSchemas].map(quoted).join(',')
   const config: pg.ClientConfig = { ...base, options: `${startup} -c search_path=${escapedOption(searchPath)}` }
 
   // Idle connections do not keep the process alive, so a program that forgets to close a ledger can exit.
-  const pool = new pg.Pool({ ...config, max: most ?? connections, allowExitOnIdle: true })
+  const pool = new pg.Pool({ ...config, max: connectionLimit ?? connections, allowExitOnIdle: true })
   // The next query replaces a connection that breaks while idle; without this listener the error would end the process.
   pool.on('error', ignore)
   const listener = createListener(config)
@@ -103,12 +103,12 @@ function clientConfig(
   url: string,
   connectTimeoutMs: number,
   statementTimeoutMs: number,
-): Pick<Address, 'name' | 'startup' | 'most'> & { readonly base: pg.ClientConfig } {
-  const { name, address, startup, most } = parseAddress(url)
+): Pick<Address, 'name' | 'startup' | 'connectionLimit'> & { readonly base: pg.ClientConfig } {
+  const { name, address, startup, connectionLimit } = parseAddress(url)
   return {
     name,
     startup,
-    most,
+    connectionLimit,
     base: {
       connectionString: address,
       application_name: 'context-ledger',
@@ -371,7 +371,7 @@ interface Address {
   /** The parameter `options`, which would otherwise replace our startup options. */
   readonly startup: string
   /** The parameter `connections`: how many connections for queries a process opens at most. */
-  readonly most: number | undefined
+  readonly connectionLimit: number | undefined
 }
 
 function parseAddress(url: string): Address {
@@ -393,10 +393,10 @@ function parseAddress(url: string): Address {
   }
   const name = `postgres://${parsed.username === '' ? '' : `${parsed.username}@`}${parsed.host}${parsed.pathname}`
   const startup = parsed.searchParams.get('options') ?? ''
-  const most = connectionsOf(parsed.searchParams.get('connections'))
+  const connectionLimit = connectionsOf(parsed.searchParams.get('connections'))
   parsed.searchParams.delete('options')
   parsed.searchParams.delete('connections')
-  return { name, address: parsed.href, startup, most }
+  return { name, address: parsed.href, startup, connectionLimit }
 }
 
 function connectionsOf(words: string | null): number | undefined {

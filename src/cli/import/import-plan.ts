@@ -142,9 +142,9 @@ const withoutExtension = (path: string): string => path.slice(0, path.length - e
 
 /** Files of our own format with equal names get the directory in their names. */
 function withDistinctNames(files: readonly PlannedFile[]): readonly PlannedFile[] {
-  const own = files.filter(({ program, path }) => program === undefined && path !== '-')
-  const isShared = ({ name }: PlannedFile): boolean => own.filter((other) => other.name === name).length > 1
-  const shared = new Set(own.filter(isShared))
+  const messageFiles = files.filter(({ program, path }) => program === undefined && path !== '-')
+  const isShared = ({ name }: PlannedFile): boolean => messageFiles.filter((other) => other.name === name).length > 1
+  const shared = new Set(messageFiles.filter(isShared))
   return files.map((file) =>
     shared.has(file) ? { ...file, name: `${basename(dirname(resolve(file.path)))}/${basename(file.name)}` } : file,
   )

@@ -92,7 +92,7 @@ export class ImportRun {
     if (this.refused.some(({ isFound }) => !isFound)) throw new CommandExit(EXIT.input)
   }
 
-  /** Whether a transcript could be read. One that gave nothing but damage could not. */
+  /** Whether a transcript could be read. A file with damage alone could not. */
   private hasTranscript(): boolean {
     return this.transcripts.some(({ damage, conversations }) => damage.length === 0 || conversations.some(hasContent))
   }

@@ -25,7 +25,7 @@ export async function countTools([program, ...words]: readonly [string, ...strin
       reject(new LedgerError('StoreUnavailable', `the server ended: ${line}`))
     })
   })
-  // Until somebody waits for it.
+  // A caller may wait for it later.
   ended.catch(() => undefined)
   const answers = async (): Promise<number> => {
     const clientInfo = { name: 'context-ledger install --check', version: '1' }

@@ -7,7 +7,7 @@ import type { HookMode } from './agent-program.js'
 export type HookWords = readonly [node: string, file: string, folder: string]
 
 /**
- * The command of a hook. It always ends with status 0 and prints nothing but the note, also if Node.js or the hook's
+ * The command of a hook. It always ends with status 0 and prints only the note, also if Node.js or the hook's
  * file does not exist any more.
  */
 export function hookCommand([node, file, folder]: HookWords, agent: string, mode: HookMode): string {

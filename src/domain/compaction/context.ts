@@ -361,7 +361,7 @@ function observedContext(state: ContextState, { program, programVersion, compact
   }
 }
 
-/** The indexes of messages whose shown body differs from the recorded one, as a field of a context. */
+/** The indexes of messages with a body other than the recorded one, as a field of a context. */
 function adaptedIn(shown: readonly Pick<Rendered, 'body' | 'source'>[]): Pick<Context, 'adapted'> {
   const adapted = shown.flatMap(({ body, source }, at) => (source === undefined || body === source ? [] : [at]))
   return adapted.length === 0 ? {} : { adapted }

@@ -34,7 +34,7 @@ function isObjectText(text: string): boolean {
   }
 }
 
-/** A call whose arguments are a JSON object; the same call if they are. */
+/** The call with a JSON object as its arguments; the same call if it has one. */
 function withObjectArguments(call: ToolCall): ToolCall {
   if (call.function === undefined || isObjectText(call.function.arguments)) return call
   const text = call.function.arguments
@@ -69,9 +69,9 @@ export function observedContextOf(state: ObservedState): ObservedContext {
   const partWith = (part: ObservedPart, body: MessageBody): ObservedPart =>
     body === part.body ? part : { ...part, body, tokens: messageTokens(body, estimator) }
   const open: { call: ToolCall; messageId: string }[] = []
-  const shown = placedMessages(parts.map(({ body }) => body)).flat()
+  const arranged = placedMessages(parts.map(({ body }) => body)).flat()
   return {
-    parts: shown.flatMap((placed): ObservedPart[] => {
+    parts: arranged.flatMap((placed): ObservedPart[] => {
       const part = parts[placed.at]
       if (part === undefined) return []
       if (placed.kind === 'message') return [partWith(part, acceptable(part.body))]

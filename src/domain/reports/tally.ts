@@ -45,7 +45,7 @@ export interface Tally {
   readonly cycles: number
   readonly messagesCompressed: number
   readonly batches: number
-  /** Compactions of other programs whose summary is unknown: encrypted, or not in the transcript. */
+  /** Compactions of other programs with an unknown summary: encrypted, or not in the transcript. */
   readonly unknownSummaries: number
   /** Everything that was ever made, including what was undone or replaced later and what editions contain. */
   readonly made: { readonly cycles: number; readonly batches: number; readonly resummarizations: number }

@@ -147,13 +147,15 @@ const isHandover = (text: string): boolean =>
 
 /** The texts within a text of the role user, with their authors. */
 function textsOf(text: string): AuthoredText[] {
-  const begun = text.trimStart()
-  if (isHandover(begun)) return [{ author: 'ledger', text }]
-  if (PROGRAM_TEXTS.some((pattern) => pattern.test(begun.trimEnd()))) return [{ author: 'program', text }]
-  const length = begun.startsWith(NOTE_BEGINNING) ? noteLength(begun) : (PROJECT_RULES.exec(begun)?.[0].length ?? 0)
+  const trimmed = text.trimStart()
+  if (isHandover(trimmed)) return [{ author: 'ledger', text }]
+  if (PROGRAM_TEXTS.some((pattern) => pattern.test(trimmed.trimEnd()))) return [{ author: 'program', text }]
+  const length = trimmed.startsWith(NOTE_BEGINNING)
+    ? noteLength(trimmed)
+    : (PROJECT_RULES.exec(trimmed)?.[0].length ?? 0)
   if (length === 0) return textsBetweenBlocks(text)
-  const author = begun.startsWith(NOTE_BEGINNING) ? 'ledger' : 'program'
-  return [{ author, text: begun.slice(0, length) }, ...textsOf(begun.slice(length))]
+  const author = trimmed.startsWith(NOTE_BEGINNING) ? 'ledger' : 'program'
+  return [{ author, text: trimmed.slice(0, length) }, ...textsOf(trimmed.slice(length))]
 }
 
 /** The author of a role, unless a text says otherwise. */

@@ -200,7 +200,7 @@ export const opencodeWriter: SessionWriter = {
       sourceId: sessionID,
       resume: (file) => [
         `cd ${shellWord(cwd)} && opencode import ${shellWord(file)}`,
-        // opencode does not resume a session whose model it does not have.
+        // opencode does not resume a session with a model that it does not have.
         `opencode --session ${sessionID}${known === undefined ? ' -m PROVIDER/MODEL' : ''}`,
       ],
     }

@@ -8,7 +8,7 @@ export interface ForgottenRow
   extends
     Pick<ForgottenCycle, 'conversationId' | 'cycle' | 'revision' | 'recordedAt' | 'keys'>,
     Pick<ForgottenTotal, 'left' | 'verdicts' | 'behind'> {
-  /** What is known of its summary. */
+  /** The known part of its summary. */
   readonly summary: ForgottenCycle['report']['summary']['kind']
   /** The compaction is also shown in full. */
   readonly isWhole: boolean

@@ -110,9 +110,9 @@ class Server {
   private answerTo(request: ModelRequest, purpose: RequestPurpose): ScriptedStep {
     const id = `answer_${String(this.requests.length + 1)}`
     const inputTokens = Math.ceil(JSON.stringify(request.messages).length / 4)
-    const other = (text: string): ScriptedAnswer => ({ id, text, inputTokens })
-    if (purpose === 'compaction') return other(this.client.summary(SUMMARY))
-    if (purpose === 'other') return other(this.client.otherAnswer?.(request) ?? 'Harbour plan')
+    const sideAnswer = (text: string): ScriptedAnswer => ({ id, text, inputTokens })
+    if (purpose === 'compaction') return sideAnswer(this.client.summary(SUMMARY))
+    if (purpose === 'other') return sideAnswer(this.client.otherAnswer?.(request) ?? 'Harbour plan')
     return { id, inputTokens, ...this.script.next(request) }
   }
 }

@@ -8,7 +8,7 @@ type Damage =
   | { readonly kind: 'cut'; readonly share: number }
   /** A part of the record, then the whole record in the same line: the program wrote it again after a restart. */
   | { readonly kind: 'cut and repeated'; readonly share: number }
-  /** Zeros where the file system had reserved room. */
+  /** Zeros, as in space that a file system had reserved. */
   | { readonly kind: 'zeros'; readonly count: number }
   /** Only the end of another record, before the record in the same line. */
   | { readonly kind: 'tail'; readonly share: number }
@@ -33,7 +33,7 @@ const damages: fc.Arbitrary<Damage> = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 40 }).map((count): Damage => ({ kind: 'zeros', count })) },
 )
 
-/** Where a record was cut: after its first byte and before its last one, also within a character. */
+/** The offset at which a record was cut: after its first byte and before its last one, also within a character. */
 const cutAt = (record: Buffer, share: number): number => 1 + Math.floor(share * (record.length - 2))
 
 /** A record after `"key":` may be a value of the record that was cut. What follows such a place is not decided here. */

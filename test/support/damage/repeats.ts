@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { isRecord } from '../../../src/lib/is-record.js'
 
-/** The field with the id of a record, for programs whose records have a time as well. */
+/** The field with the id of a record, for programs with a time in each record. */
 const ID_FIELDS: Readonly<Record<string, string>> = {
   'claude-code': 'uuid',
   pi: 'id',
@@ -32,10 +32,10 @@ export const repeatsOf = (program: string, records: readonly string[]): fc.Arbit
       fc.boolean(),
     )
     .map(([indexes, from, hasOtherIds, isAtEnd]) => {
-      const again = (record: string): string => (hasOtherIds ? withOtherId(record, ID_FIELDS[program]) : record)
+      const repeat = (record: string): string => (hasOtherIds ? withOtherId(record, ID_FIELDS[program]) : record)
       if (isAtEnd) {
         const part = records.slice(from)
-        return part.some((record) => BEGINS_RUN.test(record)) ? records : [...records, ...part.map(again)]
+        return part.some((record) => BEGINS_RUN.test(record)) ? records : [...records, ...part.map(repeat)]
       }
-      return records.flatMap((record, at) => (indexes.includes(at) ? [record, again(record)] : [record]))
+      return records.flatMap((record, at) => (indexes.includes(at) ? [record, repeat(record)] : [record]))
     })

@@ -1,6 +1,6 @@
 /**
  * A session of every program, small and undamaged, in the form in which the program stores it: the written transcripts,
- * and short sessions for the programs whose importers have their own tests.
+ * and short sessions for the programs with tests of their own.
  */
 import { lines, type Raw, type WrittenTranscript } from '../written/written.js'
 import { writtenTranscripts } from '../written/index.js'

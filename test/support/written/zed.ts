@@ -61,24 +61,27 @@ const older: Raw = {
     },
   ],
 }
-const said = (id: string, words: string): Raw => ({ User: { id, content: [{ Text: words }] } })
+const userMessage = (id: string, words: string): Raw => ({ User: { id, content: [{ Text: words }] } })
 const answered = (words: string): Raw => ({ Agent: { content: [{ Text: words }], tool_results: {} } })
 /** A compaction that keeps the newest prompts, of which the older one is too long to be kept whole. */
 const compacted: Raw = {
   ...thread,
   messages: [
-    said('v1', 'Forgotten prompt.'),
-    said('v2', `Long prompt. ${'ü'.repeat(40_000)} Its end.`),
+    userMessage('v1', 'Forgotten prompt.'),
+    userMessage('v2', `Long prompt. ${'ü'.repeat(40_000)} Its end.`),
     answered('An answer that is summarized.'),
-    said('v3', 'Short prompt.'),
+    userMessage('v3', 'Short prompt.'),
     { User: { id: 'v4', content: [] } },
     { Compaction: { Summary: 'The keel is clean.' } },
-    said('v5', 'Paint it.'),
+    userMessage('v5', 'Paint it.'),
   ],
 }
 const native: Raw = {
   ...thread,
-  messages: [said('w1', 'Caulk it.'), { Compaction: { ProviderNative: { provider: 'p', items: [{ type: 'x' }] } } }],
+  messages: [
+    userMessage('w1', 'Caulk it.'),
+    { Compaction: { ProviderNative: { provider: 'p', items: [{ type: 'x' }] } } },
+  ],
 }
 const row = (id: string, data: Raw, more: Raw): string =>
   insert('threads', {
