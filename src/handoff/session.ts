@@ -41,6 +41,22 @@ export type SessionTurn =
       readonly calls: readonly SessionCall[]
     }
 
+/**
+ * The turns, each at a time of its own: if two have the same time, the later one gets the next free millisecond. Readers
+ * of sessions take an equal record at an equal time for a repeat.
+ */
+export function atDistinctTimes(turns: readonly SessionTurn[]): SessionTurn[] {
+  const times = new Set<number>()
+  return turns.map((turn) => {
+    const original = Date.parse(turn.at)
+    if (Number.isNaN(original)) return turn
+    let time = original
+    while (times.has(time)) time += 1
+    times.add(time)
+    return time === original ? turn : { ...turn, at: new Date(time).toISOString() }
+  })
+}
+
 /** A session to be written. */
 export interface Session {
   /** A UUID. */

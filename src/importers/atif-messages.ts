@@ -65,12 +65,12 @@ const noted = (note: AtifNote | undefined): MessageBody | undefined => note?.bod
 
 /** The messages of a step. */
 export function messagesOfStep(step: AtifStep): AtifMessage[] {
-  const own = noteIn(step.extra)
+  const ledgerNote = noteIn(step.extra)
   const results = (step.observation?.results ?? []).map((result, at): AtifMessage => {
     const note = noteIn(result.extra)
     return { body: noted(note) ?? bodyOfResult(result), note, result: at }
   })
-  return [{ body: noted(own) ?? bodyOfStep(step), note: own, result: undefined }, ...results]
+  return [{ body: noted(ledgerNote) ?? bodyOfStep(step), note: ledgerNote, result: undefined }, ...results]
 }
 
 export const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''

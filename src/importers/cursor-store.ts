@@ -165,13 +165,13 @@ export function* storeItems(store: Fields, where: SourceLocation): Generator<Tra
   for (const archive of listIn(store['archives'])) {
     yield* emit(listIn(inside(archive, 'messages')).filter(isStored))
     const text = textIn(inside(archive, 'summary')) ?? ''
-    const kept = current.filter(({ id }) => emitted.has(id)).map(({ id }) => id)
+    const retainedIds = current.filter(({ id }) => emitted.has(id)).map(({ id }) => id)
     yield {
       kind: 'compaction',
       sourceId: textIn(inside(archive, 'id')) ?? '',
       trigger: 'unknown',
       summary: { kind: 'text', text },
-      context: contextAfter({ role: 'user', content: text }, kept),
+      context: contextAfter({ role: 'user', content: text }, retainedIds),
       where,
     }
   }

@@ -73,10 +73,10 @@ function listSkeleton(list: readonly unknown[], depth: number): unknown {
     if (known === undefined) kinds.set(text, { shape, count: 1 })
     else known.count += 1
   }
-  const shown = [...kinds.values()].slice(0, LISTED_ENTRIES)
-  const rest = kinds.size - shown.length
+  const listed = [...kinds.values()].slice(0, LISTED_ENTRIES)
+  const rest = kinds.size - listed.length
   return [
-    ...shown.map(({ shape, count }) => (count === 1 ? shape : { [`<${String(count)} times>`]: shape })),
+    ...listed.map(({ shape, count }) => (count === 1 ? shape : { [`<${String(count)} times>`]: shape })),
     ...(rest === 0 ? [] : [`<${String(rest)} other kinds>`]),
   ]
 }

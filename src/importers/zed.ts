@@ -133,19 +133,19 @@ const beginningOf = (text: string, bytes: number): string =>
 
 /** The beginning of a content that fits in a number of bytes; undefined if nothing fits. */
 function shortened(content: MessageBody['content'], bytes: number): MessageBody['content'] | undefined {
-  const kept: ContentPart[] = []
+  const retained: ContentPart[] = []
   let bytesLeft = bytes
   for (const part of partsOf(content)) {
     const size = bytesOf(part)
     if (size > bytesLeft) {
       const text = beginningOf(textIn(part['text']) ?? '', bytesLeft)
-      if (text !== '') kept.push(textPart(text))
+      if (text !== '') retained.push(textPart(text))
       break
     }
     bytesLeft -= size
-    kept.push(part)
+    retained.push(part)
   }
-  return kept.length === 0 ? undefined : contentOf(kept)
+  return retained.length === 0 ? undefined : contentOf(retained)
 }
 
 /** The newest messages of the user that Zed sends again, oldest first. The oldest of them may be shortened. */

@@ -4,7 +4,14 @@ import { link, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/pro
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import { isBare, openingWords } from '../domain/text/title.js'
 import { HANDOFF_TOKENS, planHandoff, type HandoffPlan } from '../handoff/plan.js'
-import type { ProgramDirectory, ProgramUser, Session, SessionWriter, WrittenSession } from '../handoff/session.js'
+import {
+  atDistinctTimes,
+  type ProgramDirectory,
+  type ProgramUser,
+  type Session,
+  type SessionWriter,
+  type WrittenSession,
+} from '../handoff/session.js'
 import { sessionWriters } from '../handoff/writers/index.js'
 import { importers, itemsOfText, titleOfProgram } from '../importers/index.js'
 import { createTranscriptRecorder } from '../importers/record-transcript.js'
@@ -160,7 +167,7 @@ async function sessionOf(
     title,
     at,
     handover,
-    turns,
+    turns: atDistinctTimes(turns),
   }
   const written = await writer.write(session, directory)
   if (typeof written === 'string')

@@ -114,8 +114,8 @@ export class ListedConversations {
 
   /** Remembers a conversation by the start of a list, to find it by later lists with this start. */
   remember(listedId: string, conversationId: string): void {
-    const others = (this.remembered.get(listedId) ?? []).filter((id) => id !== conversationId)
-    this.remembered.set(listedId, [conversationId, ...others].slice(0, MAX_REMEMBERED))
+    const otherIds = (this.remembered.get(listedId) ?? []).filter((id) => id !== conversationId)
+    this.remembered.set(listedId, [conversationId, ...otherIds].slice(0, MAX_REMEMBERED))
   }
 
   private restartedPlace(conversation: TrackedConversation, request: ProxyRequest): Place | undefined {

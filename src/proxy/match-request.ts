@@ -281,13 +281,13 @@ export function provenRestart(
   const entries = isLast ? conversation.entries.slice(0, -2) : conversation.entries
   for (const start of summary === undefined && !isCompacted ? [0, 1] : [1]) {
     const length = keptLength(entries, messages, start)
-    const kept = entries.slice(entries.length - length)
-    const characters = kept.reduce((sum, each) => sum + each.characters, 0)
+    const tail = entries.slice(entries.length - length)
+    const characters = tail.reduce((sum, each) => sum + each.characters, 0)
     const isProven = isCompacted || summary !== undefined || (length >= MIN_KEPT && characters >= MIN_KEPT_CHARACTERS)
     if (!isProven || length === entries.length || messages.length === start) continue
     return {
       kind: 'restarts',
-      matchedEntries: new Map(kept.map((_entry, index) => [start + index, entries.length - length + index])),
+      matchedEntries: new Map(tail.map((_entry, index) => [start + index, entries.length - length + index])),
       summaryIndex: start === 0 ? undefined : 0,
       answerId: summary?.id,
     }

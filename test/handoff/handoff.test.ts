@@ -6,6 +6,7 @@ import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { contentText, parseMessage } from '../../src/domain/values/message.js'
+import { atDistinctTimes } from '../../src/handoff/session.js'
 import { piecesOf, type HandedMessage } from '../../src/handoff/handed-messages.js'
 import { textOf } from '../../src/handoff/session.js'
 import { translated } from '../../src/handoff/tools.js'
@@ -384,7 +385,7 @@ describe('whatever was said', () => {
           const plain = { messageId: String(at), at: '2026-03-01T10:00:00.000Z', isError: false }
           return [{ ...plain, body: parsed.right, model: undefined, answerId: undefined }]
         })
-        const turns = piecesOf(handed, { from: undefined, to }).flatMap((piece) => piece.turns)
+        const turns = atDistinctTimes(piecesOf(handed, { from: undefined, to }).flatMap((piece) => piece.turns))
         const session = {
           id: '5f0c2a54-7d1e-4b0a-9a86-5d0f2c7e9b11',
           cwd: CWD,

@@ -699,11 +699,11 @@ describe('compaction', () => {
         expect(compactions.map(({ sourceId, at, summary: found }) => [sourceId, at, found])).toEqual([
           ['k1', '2026-01-02T03:04:05.678Z', { kind: 'text', text: 'what was said' }],
         ])
-        const said = new Set(messagesOf(items).map(({ sourceId }) => sourceId))
-        const noteIds = notes.map(({ uuid }) => String(uuid)).filter((id) => said.has(id))
-        const kept = isNamed ? ['a2', 'r2'] : []
+        const ids = new Set(messagesOf(items).map(({ sourceId }) => sourceId))
+        const noteIds = notes.map(({ uuid }) => String(uuid)).filter((id) => ids.has(id))
+        const preserved = isNamed ? ['a2', 'r2'] : []
         const isFirst = isNamed && anchorUuid === 'k1'
-        const expected = isFirst ? [...kept, ...noteIds, '(k1)', 'u3'] : [...noteIds, '(k1)', ...kept, 'u3']
+        const expected = isFirst ? [...preserved, ...noteIds, '(k1)', 'u3'] : [...noteIds, '(k1)', ...preserved, 'u3']
         expect(contextAfter(items)).toEqual(expected)
       }),
       { numRuns: runsOf(300) },

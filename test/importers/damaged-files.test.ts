@@ -246,13 +246,13 @@ describe.each(Object.keys(MARKERS))('a quotation in Markdown of %s', (program) =
 
   it('is text, with all markers of the format', async () => {
     const clean = shapeOf(await read(content))
-    for (const place of [...(QUOTED_PLACES[program] ?? []), ...(program === 'specstory' ? [TOOL_OUTPUT] : [])])
+    for (const quotedPlace of [...(QUOTED_PLACES[program] ?? []), ...(program === 'specstory' ? [TOOL_OUTPUT] : [])])
       await fc.assert(
         fc.asyncProperty(quotationOf(program), fc.boolean(), async (quotation, isBefore) => {
-          const lines = place === TOOL_OUTPUT ? quotation.filter((line) => !isFence(line)) : quotation
+          const lines = quotedPlace === TOOL_OUTPUT ? quotation.filter((line) => !isFence(line)) : quotation
           const text = lines.join('\n')
           const items = await read(
-            content.replace(place, (line) => (isBefore ? `${text}\n${line}` : `${line}\n${text}`)),
+            content.replace(quotedPlace, (line) => (isBefore ? `${text}\n${line}` : `${line}\n${text}`)),
           )
           expect(shapeOf(items)).toEqual(clean)
           const recorded = JSON.stringify(items)
@@ -264,10 +264,10 @@ describe.each(Object.keys(MARKERS))('a quotation in Markdown of %s', (program) =
 
   it.each(['```py\ncode', '```\ncode', '~~~\ncode'])('without its end hides nothing: %j', async (cut) => {
     const clean = shapeOf(await read(content))
-    const [place = /^$/u] = QUOTED_PLACES[program] ?? []
+    const [quotedPlace = /^$/u] = QUOTED_PLACES[program] ?? []
     for (const later of ['', '```py\nx = 1\n```', '```\nx = 1\n```']) {
       const text = content
-        .replace(place, (line) => `${line}\n${cut}`)
+        .replace(quotedPlace, (line) => `${line}\n${cut}`)
         .replace(/^(?:They are on the quay|The deck is tarred)\.$/mu, (line) => `${line}\n\n${later}`)
       expect(shapeOf(await read(text))).toEqual(clean)
     }

@@ -53,12 +53,14 @@ async function showNotErased({ copies, transcripts, uploads }: NotErased): Promi
 async function showPlan(planned: readonly PlannedErasure[], remaining: NotErased): Promise<void> {
   if (planned.length === 0) await line('nothing to erase: the ledger has no text about this person')
   for (const { conversationId, messages, summaries, editions, copyOf, notAllowed } of planned) {
-    const others = [
+    const otherCopies = [
       ...(summaries === 0 ? [] : [`${many(summaries, 'summary', 'summaries')} made from them`]),
       ...(editions.length === 0 ? [] : [`summaries of ${many(editions.length, 'edition')}`]),
     ]
     const origin = copyOf === undefined ? '' : `, copied from ${printable(copyOf)}`
-    await line(`${printable(conversationId)}: ${[many(messages.length, 'message'), ...others].join(', ')}${origin}`)
+    await line(
+      `${printable(conversationId)}: ${[many(messages.length, 'message'), ...otherCopies].join(', ')}${origin}`,
+    )
     if (notAllowed !== undefined) await line(colours.yellow(`not allowed: ${notAllowed}`))
   }
   await showNotErased(remaining)

@@ -223,9 +223,9 @@ export class ImportRun {
   }
 
   private async showConversations(conversations: readonly ImportedConversation[]): Promise<void> {
-    const shown = conversations.filter(hasContent)
-    const titles = await this.titlesOf(shown)
-    for (const each of shown) await line(conversationLine(each, titles))
+    const reported = conversations.filter(hasContent)
+    const titles = await this.titlesOf(reported)
+    for (const each of reported) await line(conversationLine(each, titles))
   }
 
   /** Adds to an error of standard input that the messages before it stay recorded. */
@@ -314,10 +314,10 @@ export class ImportRun {
   private async noteSkipped(): Promise<void> {
     const { skipped } = this
     const kinds = new Map<string, string[]>()
-    const others: string[] = []
+    const otherFiles: string[] = []
     for (const [at, path] of skipped.entries()) {
       const form = at < MAX_READ_FILES ? unreadFormOf(await headOf(path).catch(() => NO_HEAD)) : undefined
-      if (form === undefined) others.push(path)
+      if (form === undefined) otherFiles.push(path)
       else kinds.set(form.name, [...(kinds.get(form.name) ?? []), path])
     }
     note(noteColours.dim(`Skipped ${many(skipped.length, 'file')} without a conversation:`))
@@ -327,8 +327,9 @@ export class ImportRun {
           `  ${printable(paths[0] ?? '')}${paths.length === 1 ? '' : ` and ${count(paths.length - 1)} more`}: ${name}`,
         ),
       )
-    for (const path of others.slice(0, MAX_LISTED_FILES)) note(noteColours.dim(`  ${printable(path)}`))
-    if (others.length > MAX_LISTED_FILES) note(noteColours.dim(`  and ${count(others.length - MAX_LISTED_FILES)} more`))
+    for (const path of otherFiles.slice(0, MAX_LISTED_FILES)) note(noteColours.dim(`  ${printable(path)}`))
+    if (otherFiles.length > MAX_LISTED_FILES)
+      note(noteColours.dim(`  and ${count(otherFiles.length - MAX_LISTED_FILES)} more`))
   }
 
   /** Lists files that could not be imported. */

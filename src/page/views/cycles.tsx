@@ -68,12 +68,12 @@ function Lost({ mark, losses }: { mark: Mark; losses: Losses }): Child {
 /** The compactions and other marks. */
 export function Cycles({ c, course, losses }: { c: string; course: Course; losses: Losses | undefined }): Child {
   const cycles = course.marks.filter(({ kind }) => kind === 'cycle').length
-  const others = course.marks.length - cycles
+  const otherMarks = course.marks.length - cycles
   return (
     <>
       <h2>
         {many(cycles, 'compaction')}
-        {others === 0 ? null : ` and ${many(others, 'other mark')}`}
+        {otherMarks === 0 ? null : ` and ${many(otherMarks, 'other mark')}`}
       </h2>
       {cycles === 0 ? null : <p class="muted">Each leads to what left the context, and what replaced it.</p>}
       <div class="marks">

@@ -159,7 +159,7 @@ function MessageLine({
   const { messageId, role, content, toolCalls = [], batchId, tokens, createdAt } = message
   const text = contentText(content)
   const first = toolCalls[0] === undefined ? '' : (toolCalls[0].function?.name ?? toolCalls[0].type)
-  const place = conversationLink({ c, at, m: messageId })
+  const href = conversationLink({ c, at, m: messageId })
   return (
     <details class={`removed ${role}`}>
       <summary>
@@ -180,9 +180,9 @@ function MessageLine({
         )}
       </p>
       {role === 'tool' ? (
-        <Lines lines={text === '' ? [] : text.split(/\r\n|\n|\r/u)} most={MAX_RESULT_LINES} more={place} isCode />
+        <Lines lines={text === '' ? [] : text.split(/\r\n|\n|\r/u)} most={MAX_RESULT_LINES} more={href} isCode />
       ) : (
-        <Prose text={text} more={place} />
+        <Prose text={text} more={href} />
       )}
       {toolCalls.map((call) => (
         <ToolCallView call={call} result={NO_RESULT} isOpen={false} />

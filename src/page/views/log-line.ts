@@ -32,9 +32,9 @@ function callText(call: ToolCall): string {
 function messageText({ content, toolCalls = [] }: EventData<'MessageAppended'>): string {
   const parts = Array.isArray(content) ? content : []
   const text = contentText(parts.some(isThought) ? parts.filter((part) => !isThought(part)) : content)
-  const said = [text, ...toolCalls.map(callText)].filter((part) => part !== '')
+  const texts = [text, ...toolCalls.map(callText)].filter((part) => part !== '')
   const thoughts = thoughtsIn(content)
-  if (said.length > 0 || !parts.some(isThought)) return short(said.join(' '))
+  if (texts.length > 0 || !parts.some(isThought)) return short(texts.join(' '))
   return thoughts.length === 0 ? '(a thought that is not readable)' : short(`(thought) ${thoughts.join(' ')}`)
 }
 

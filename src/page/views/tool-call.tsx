@@ -58,7 +58,7 @@ export function ToolCallView({
 }): Child {
   const read = readable(call)
   const { tool, subject, changes, added, removed } = toolSummary(read)
-  const shown = argumentsText(read.arguments)
+  const formatted = argumentsText(read.arguments)
   return (
     <details class="call" open={isOpen}>
       <summary>
@@ -70,7 +70,7 @@ export function ToolCallView({
         {changes.length > 0 ? (
           <TextDifference changes={changes} name={`Changes by ${tool}`} isScrolling={false} />
         ) : (
-          <Code text={cut(shown.text, MAX_CHARACTERS)} language={shown.language} />
+          <Code text={cut(formatted.text, MAX_CHARACTERS)} language={formatted.language} />
         )}
         {children}
       </div>
