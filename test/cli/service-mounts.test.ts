@@ -120,7 +120,13 @@ describe('MCP below the service', () => {
 
   it('is for nobody without a key, or with a key that only appends', async () => {
     const statusFor = async (headers: Readonly<Record<string, string>>): Promise<number> =>
-      (await fetch(`${server.url}/mcp`, { method: 'POST', headers, body: '{}' })).status
+      (
+        await fetch(`${server.url}/mcp`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...headers },
+          body: '{}',
+        })
+      ).status
     expect(await statusFor({})).toBe(401)
     expect(await statusFor({ authorization: `Bearer ${await key(['append'])}` })).toBe(403)
   })
