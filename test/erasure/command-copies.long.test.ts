@@ -3,6 +3,7 @@
  * ledger, of the programs and of the user's directory is searched for the erased words.
  */
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals'
+import { wholeDescribe } from '../support/length.js'
 import { createReadStream } from 'node:fs'
 import { mkdir, mkdtemp, open, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -176,27 +177,29 @@ const WAYS = [
   { name: 'conversation', words: ['--conversation', 'talk'], gone: Array.from({ length: 14 }, (_none, at) => at) },
 ]
 
-it.each(WAYS)('every copy is erased or named, by $name', async ({ name, words, gone }) => {
-  const machine = await Machine.create(name)
-  await machine.copyByAll()
-  const erase = ['erase', ...words, '--reason', 'request 1', '--json']
-  const planned: unknown = JSON.parse(await machine.run(...erase))
-  const ofSession = ['erase', '--conversation', SESSION, '--reason', 'request 1', '--json']
-  const ofWaiting: unknown = JSON.parse(await machine.run(...ofSession))
-  await machine.run(...erase, '--yes')
-  await machine.run(...ofSession, '--yes')
-  const names = JSON.stringify([planned, ofWaiting])
-  const searched = { bytes: 0 }
-  const notNamed: string[] = []
-  for await (const path of machine.files()) {
-    const found = await wordsIn(path, gone.map(WORD), searched)
-    const isNamed = names.includes(JSON.stringify(path)) || path.startsWith(machine.in('moved'))
-    if (found.length > 0 && !isNamed) notNamed.push(`${path}: ${found.join(', ')}`)
-  }
-  expect(notNamed).toEqual([])
-  expect(names).toContain(machine.in('moved'))
-  expect(searched.bytes).toBeGreaterThan(1_000_000)
-  if (process.env['CONTEXT_LEDGER_TEST_FIGURES'] !== undefined)
-    process.stderr.write(`searched by ${name}: ${String(searched.bytes)} bytes\n`)
-  expect(JSON.parse(await machine.run('verify', '--json'))).toMatchObject({ ok: true })
+wholeDescribe('copies that commands made', () => {
+  it.each(WAYS)('every copy is erased or named, by $name', async ({ name, words, gone }) => {
+    const machine = await Machine.create(name)
+    await machine.copyByAll()
+    const erase = ['erase', ...words, '--reason', 'request 1', '--json']
+    const planned: unknown = JSON.parse(await machine.run(...erase))
+    const ofSession = ['erase', '--conversation', SESSION, '--reason', 'request 1', '--json']
+    const ofWaiting: unknown = JSON.parse(await machine.run(...ofSession))
+    await machine.run(...erase, '--yes')
+    await machine.run(...ofSession, '--yes')
+    const names = JSON.stringify([planned, ofWaiting])
+    const searched = { bytes: 0 }
+    const notNamed: string[] = []
+    for await (const path of machine.files()) {
+      const found = await wordsIn(path, gone.map(WORD), searched)
+      const isNamed = names.includes(JSON.stringify(path)) || path.startsWith(machine.in('moved'))
+      if (found.length > 0 && !isNamed) notNamed.push(`${path}: ${found.join(', ')}`)
+    }
+    expect(notNamed).toEqual([])
+    expect(names).toContain(machine.in('moved'))
+    expect(searched.bytes).toBeGreaterThan(1_000_000)
+    if (process.env['CONTEXT_LEDGER_TEST_FIGURES'] !== undefined)
+      process.stderr.write(`searched by ${name}: ${String(searched.bytes)} bytes\n`)
+    expect(JSON.parse(await machine.run('verify', '--json'))).toMatchObject({ ok: true })
+  })
 })
