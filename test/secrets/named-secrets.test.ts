@@ -94,7 +94,7 @@ describe('not a secret:', () => {
     'client_secret: clientSecret',
     'clientSecret: "your-client-secret"',
     'SignInAfterPasswordReset: "SignInAfterPasswordReset"',
-    '//registry.npmjs.org/:_authToken=${NPM_TOKEN}',
+    '//packages.example/:_authToken=${NPM_TOKEN}',
     'type="password" autocomplete="current-password"',
     'label: { password: "Password" }',
   ])('%s', (text) => {
