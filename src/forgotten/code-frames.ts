@@ -14,12 +14,18 @@ const POINTED = /^>\s{2,}\S/u
 const STATEMENT =
   /^\s*(?:[>+-]\s*)?(?:(?:export|public|private|protected|static|async|final|pub)\s+)*(?:throw|raise|return|yield|await|catch|except|rescue|\}\s*catch|def|class|func|fn|function|const|let|var|val|new|import|from|match|case|if|elif|else\s+if|while|for|assert\w*!?|expect|panic!)(?=[\s(!]).*[(){}[\];=:,]\s*$/u
 
+/** The frame before the text of a line. */
+const FRAME = /^[\s|│┃╵╷·╭╰├]+/u
+/** A text that begins as the report of an error. */
+const REPORT = /^(?:\w*(?:Error|Exception)|error|fatal|failed|FAIL(?:ED)?)\b[^(=;]*(?::\s|$)/u
+
 /** Whether a line is code that the output shows, given the lines around it. */
 function isCode(line: string, before: string | undefined, after: string | undefined): boolean {
   if (line.trim() === '') return false
   return (
     NUMBERED.test(line) ||
-    BAR.test(line) ||
+    // A box may show the error itself.
+    (BAR.test(line) && !REPORT.test(line.replace(FRAME, ''))) ||
     MARKS.test(line) ||
     POINTED.test(line) ||
     STATEMENT.test(line) ||

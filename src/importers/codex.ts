@@ -4,7 +4,8 @@
  */
 import { agentFolders } from '../lib/user-folders.js'
 import { isRecord } from '../lib/is-record.js'
-import { timeIn } from './bodies.js'
+import { textIn } from '../lib/text-in.js'
+import { inside, timeIn } from './bodies.js'
 import { beginsCompressed, rolloutRecords } from './codex-compressed.js'
 import { lineOf, readRollout } from './codex-reader.js'
 import { withoutRepeats } from './repeats.js'
@@ -41,5 +42,10 @@ export const codex: Importer = {
   },
   recognize,
   records: (path, layout) => (layout === 'own' ? rolloutRecords(path) : undefined),
-  read: (path) => withoutRepeats(readRollout(path), { times: ['timestamp'] }),
+  read: (path) =>
+    withoutRepeats(readRollout(path), {
+      times: ['timestamp'],
+      copiesHistory: ({ type, payload }) =>
+        type === 'session_meta' && textIn(inside(payload, 'forked_from_id')) !== undefined,
+    }),
 }

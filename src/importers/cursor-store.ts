@@ -131,6 +131,13 @@ function parentOf({ parentId, callId }: Fields): Parent | undefined {
 
 const isStored = (value: unknown): value is StoredMessage => isRecord(value) && typeof value['id'] === 'string'
 
+const storedMessages = (owner: unknown): readonly StoredMessage[] => listIn(inside(owner, 'messages')).filter(isStored)
+
+/** Whether the root and all messages of a store could be read. */
+export const isWholeStore = (store: Fields): boolean =>
+  store['hasRoot'] === true &&
+  [store, ...listIn(store['archives'])].flatMap(storedMessages).every(({ message }) => message !== undefined)
+
 /** The items of a store. */
 export function* storeItems(store: Fields, where: SourceLocation): Generator<TranscriptItem> {
   const project = textIn(store['project'])
@@ -161,9 +168,9 @@ export function* storeItems(store: Fields, where: SourceLocation): Generator<Tra
       yield* messageItems(found, { sourceId: id, answerId: id, model, where: location })
     }
   }
-  const current = listIn(store['messages']).filter(isStored)
+  const current = storedMessages(store)
   for (const archive of listIn(store['archives'])) {
-    yield* emit(listIn(inside(archive, 'messages')).filter(isStored))
+    yield* emit(storedMessages(archive))
     const text = textIn(inside(archive, 'summary')) ?? ''
     const retainedIds = current.filter(({ id }) => emitted.has(id)).map(({ id }) => id)
     yield {
@@ -180,7 +187,10 @@ export function* storeItems(store: Fields, where: SourceLocation): Generator<Tra
   yield* emit(current.filter(({ message }) => !summaries.some((text) => text !== '' && isText(message, text))))
 }
 
-/** Whether a message of the user contains a text and hardly more. */
+/** A text without its tags and white space. */
+const lettersOf = (text: string): string => text.replaceAll(/<\/?[a-z_]+>|\s/gu, '')
+
+/** Whether a message of the user is a text, perhaps in tags. */
 function isText(message: unknown, text: string): boolean {
   const content = inside(message, 'content')
   const words =
@@ -188,7 +198,7 @@ function isText(message: unknown, text: string): boolean {
     listIn(content)
       .flatMap((part) => textIn(inside(part, 'text')) ?? [])
       .join('')
-  return inside(message, 'role') === 'user' && words.includes(text)
+  return inside(message, 'role') === 'user' && lettersOf(words) === lettersOf(text)
 }
 
 /** Whether a path is that of a store. */

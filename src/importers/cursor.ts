@@ -24,7 +24,7 @@ import {
   type Database,
   type DatabaseRecord,
 } from './sqlite.js'
-import { isStore, storeItems, storeOf, storeRows, transcriptOf } from './cursor-store.js'
+import { isStore, isWholeStore, storeItems, storeOf, storeRows, transcriptOf } from './cursor-store.js'
 import { messagesIn } from './task-blocks.js'
 import { editorFolders } from './task-files.js'
 import { withoutRepeats } from './repeats.js'
@@ -97,8 +97,10 @@ function transcriptIds(path: string): { readonly sourceId: string; readonly pare
 
 class CursorReader implements TranscriptReader {
   private hasBegun = false
-  /** The session has a store, so the lines of its transcript are not messages of their own. */
+  /** The session has a store that can be read, so the lines of its transcript are not messages of their own. */
   private hasStore = false
+  /** A store of which a part cannot be read: its messages count only if there is no transcript. */
+  private partialStore: { readonly store: Fields; readonly where: SourceLocation } | undefined
   private previousId = ''
   private composer: { readonly data: Fields; readonly emitted: string[] } | undefined
   /** Calls without a result, in the order of the conversation. The program may be running them. */
@@ -112,16 +114,27 @@ class CursorReader implements TranscriptReader {
   *take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
     if (!isRecord(value)) yield { kind: 'left-out', what: 'record', where }
     else if (isRecord(value['composer'])) yield* this.begin(value['composer'], value, where)
-    else if (isRecord(value['store'])) {
-      this.hasStore = true
-      yield* storeItems(value['store'], where)
-    } else if (isRecord(value['bubble'])) yield* this.bubble(value['bubble'], textIn(value['bubbleId']) ?? '', where)
+    else if (isRecord(value['store'])) yield* this.store(value['store'], where)
+    else if (isRecord(value['bubble'])) yield* this.bubble(value['bubble'], textIn(value['bubbleId']) ?? '', where)
     else yield* this.line(value, where)
   }
 
   *end(): Generator<TranscriptItem> {
+    if (this.partialStore !== undefined && !this.hasBegun) {
+      const { store, where } = this.partialStore
+      yield* storeItems(store, where)
+    }
     for (const { where } of this.running) yield { kind: 'left-out', what: 'running call', where }
     this.running = []
+  }
+
+  private *store(store: Fields, where: SourceLocation): Generator<TranscriptItem> {
+    this.hasStore = isWholeStore(store)
+    if (this.hasStore) yield* storeItems(store, where)
+    else {
+      this.partialStore = { store, where }
+      yield { kind: 'left-out', what: 'store that cannot be read whole', where }
+    }
   }
 
   private *begin(data: Fields, { composerId, header }: Fields, where: SourceLocation): Generator<TranscriptItem> {

@@ -9,11 +9,13 @@ const FENCE = /^\s*(?<marks>`{3,}|~{3,})(?<info>[^`]*)$/u
 /** The open fences, outermost first. */
 type OpenFences = readonly string[]
 
+const MOST_NESTED = 20
+
 /** The open fences after a line. */
 function fencesAfter(open: OpenFences, line: string): OpenFences {
   const { marks, info = '' } = FENCE.exec(line)?.groups ?? {}
   if (marks === undefined) return open
-  if (open.length === 0 || info.trim() !== '') return [...open, marks]
+  if (open.length === 0 || info.trim() !== '') return open.length < MOST_NESTED ? [...open, marks] : open
   const same = open.lastIndexOf(marks)
   const closed = same === -1 ? open.findLastIndex((each) => marks.startsWith(each)) : same
   return closed === -1 ? open : open.slice(0, closed)
@@ -31,6 +33,8 @@ export function quotedLines(lines: readonly string[]): readonly boolean[] {
 
 /** A longer quotation is taken for a fence without an end. */
 const MOST_LINES = 10_000
+/** So many fences without an end are looked at one by one. After more, the lines that wait are text together. */
+const MOST_UNCLOSED = 100
 
 interface Waiting<Line> {
   readonly lines: Line[]
@@ -44,6 +48,7 @@ interface Waiting<Line> {
 /** Decides for each line of a text whether it is quoted, as soon as that is known. */
 export class QuotedText<Line extends { readonly text: string }> {
   private waiting: Waiting<Line> | undefined
+  private unclosed = 0
 
   /** @param isMarker whether a line marks a record, if it is not quoted */
   constructor(private readonly isMarker: (text: string) => boolean) {}
@@ -59,7 +64,7 @@ export class QuotedText<Line extends { readonly text: string }> {
     }
     const { ended } = waiting
     const isMarker = this.isMarker(line.text)
-    if (ended !== undefined && isMarker) {
+    if (ended !== undefined && (isMarker || waiting.lines.length - ended.lines > MOST_LINES)) {
       yield* this.settle(waiting, ended.after.length === 0 ? ended.lines : undefined)
       yield* this.take(line)
       return
@@ -88,7 +93,8 @@ export class QuotedText<Line extends { readonly text: string }> {
     quoted: number | undefined,
   ): Generator<{ readonly line: Line; readonly isQuoted: boolean }> {
     this.waiting = undefined
-    const decided = quoted ?? 1
+    if (quoted === undefined) this.unclosed += 1
+    const decided = quoted ?? (this.unclosed > MOST_UNCLOSED ? lines.length : 1)
     for (const line of lines.slice(0, decided)) yield { line, isQuoted: quoted !== undefined }
     for (const line of lines.slice(decided)) yield* this.take(line)
   }

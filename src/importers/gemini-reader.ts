@@ -140,7 +140,8 @@ class GeminiReader implements TranscriptReader {
     const { $set: changes, $rewindTo: rewindTo } = value
     if (typeof rewindTo === 'string') {
       // Gemini CLI removes everything if it does not know the message.
-      yield* this.withdraw(this.live.slice(Math.max(this.live.indexOf(rewindTo), 0)), undefined, where)
+      const id = this.aliases.get(rewindTo) ?? rewindTo
+      yield* this.withdraw(this.live.slice(Math.max(this.live.indexOf(id), 0)), undefined, where)
     } else if (isRecord(changes)) {
       yield* this.ensureBegun(where)
       const { messages, summary, lastUpdated } = changes

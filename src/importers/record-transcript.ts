@@ -179,6 +179,10 @@ class Recording {
   private state: Conversation | undefined
   /** Message id → hash of each message that an earlier import recorded. */
   private readonly hashes = new Map<string, string>()
+  /** Record id → ids of its messages that earlier imports recorded. */
+  private earlierIds: ReadonlyMap<string, readonly string[]> | undefined
+  /** Ids of the messages that this import has read. */
+  private readonly readIds = new Set<string>()
   /** Ids of erased messages. Their texts are not compared and not recorded again. */
   private readonly erased = new Set<string>()
   /** Keys of the other recorded items. */
@@ -368,6 +372,7 @@ class Recording {
   }
 
   private remember(sourceId: string, messageIds: readonly string[]): void {
+    for (const id of messageIds) this.readIds.add(id)
     if (messageIds.length === 1 && messageIds[0] === sourceId) this.ids.delete(sourceId)
     else this.ids.set(sourceId, messageIds)
   }
@@ -381,9 +386,8 @@ class Recording {
   private recordedIdsOf(sourceId: string): readonly string[] {
     const ids = this.idsOf(sourceId)
     if (ids.length > 0) return ids
-    return [...this.hashes.keys()].filter(
-      (id) => id.startsWith(sourceId) && /^(?:#\d+)?(?:[~+]\d+)?$/u.test(id.slice(sourceId.length)),
-    )
+    this.earlierIds ??= byRecord(this.hashes.keys())
+    return this.earlierIds.get(sourceId) ?? []
   }
 
   /**
@@ -392,9 +396,7 @@ class Recording {
    */
   private followingMessages(): readonly ObservedEntry[] {
     const live = this.state?.window ?? []
-    const isRead = ({ messageId }: { readonly messageId: string }): boolean =>
-      this.occurrences.has(messageId.replace(/[~+]\d+$/u, ''))
-    const lastRead = live.findLastIndex(isRead)
+    const lastRead = live.findLastIndex(({ messageId }) => this.readIds.has(messageId))
     return lastRead === -1 ? [] : live.slice(lastRead + 1).map(({ messageId }) => ({ kind: 'message', messageId }))
   }
 
@@ -712,6 +714,18 @@ const isRecordedForm = (recorded: MessageBody | undefined, now: MessageBody): bo
 const wasOfUser = (recorded: MessageBody | undefined, now: MessageBody): boolean =>
   now.role === 'system' && recorded?.role === 'user' && contentText(recorded.content).includes(contentText(now.content))
 
+/** Ids of messages by the record of a transcript that they came from. */
+function byRecord(messageIds: Iterable<string>): ReadonlyMap<string, readonly string[]> {
+  const ids = new Map<string, string[]>()
+  for (const id of messageIds) {
+    const record = id.replace(/(?:#\d+)?(?:[~+]\d+)*$/u, '')
+    const known = ids.get(record)
+    if (known === undefined) ids.set(record, [id])
+    else known.push(id)
+  }
+  return ids
+}
+
 const isEmptyText = ({ content, toolCalls = [] }: MessageBody): boolean =>
   toolCalls.length === 0 && (content === null || (typeof content === 'string' && content.trim() === ''))
 
@@ -770,8 +784,15 @@ function createRecorder(deps: RecordTranscriptDependencies, isCheck: boolean): T
   let early: DamageItem[] = []
   /** The conversation in the same transcript that started this one as a sub-agent; a damaged line may be of any of them. */
   const rootOf = (recording: Recording | undefined): Recording | undefined => {
-    const parent = recording?.parentId === undefined ? undefined : recordings.get(recording.parentId)
-    return parent === undefined || parent === recording ? recording : rootOf(parent)
+    const seen = new Set<Recording>()
+    let root = recording
+    while (root !== undefined && !seen.has(root)) {
+      seen.add(root)
+      const parent = root.parentId === undefined ? undefined : recordings.get(root.parentId)
+      if (parent === undefined) return root
+      root = parent
+    }
+    return root
   }
 
   return {

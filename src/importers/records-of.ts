@@ -51,6 +51,17 @@ interface LineBytes {
 
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF')
 
+/** The JSON value of bytes; undefined if they are none. */
+function valueIn(bytes: Buffer): { readonly value: unknown } | undefined {
+  const text = textOf(bytes)
+  if (text === undefined) return undefined
+  try {
+    return { value: exactJson(text) }
+  } catch {
+    return undefined
+  }
+}
+
 /** The objects of a line that is not one JSON value. Text that was cut off before a record follows that record. */
 function* piecesOfLine({ bytes, isEnded, where, before }: LineBytes): Generator<ReadPiece> {
   const offset = before?.bytes ?? 0
@@ -59,15 +70,15 @@ function* piecesOfLine({ bytes, isEnded, where, before }: LineBytes): Generator<
   const hasMark = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
   const text = `${' '.repeat(hasMark ? BYTE_ORDER_MARK.length : 0)}${bytes.subarray(hasMark ? BYTE_ORDER_MARK.length : 0).toString('latin1')}`
   for (const { isObject, from, to } of jsonPieces(text, isEnded)) {
-    const json = isObject ? textOf(bytes.subarray(from, to)) : undefined
-    if (json === undefined) {
+    const piece = isObject ? valueIn(bytes.subarray(from, to)) : undefined
+    if (piece === undefined) {
       const range = `byte ${String(offset + from + 1)} to byte ${String(offset + to)}`
       const isTail = !isEnded && to === bytes.length
       cut.push({ ...damage(where, `cannot be read from ${range}`, isTail), sharesLine: true })
       continue
     }
     records += 1
-    yield { record: { value: exactJson(json), where: records === 1 ? where : { ...where, record: records } }, end: to }
+    yield { record: { ...piece, where: records === 1 ? where : { ...where, record: records } }, end: to }
     for (const each of cut) yield { record: each, end: to }
     cut = []
   }

@@ -22,6 +22,8 @@ export interface IdentifyingFields {
   readonly byContent?: true
   /** The reader itself recognizes a record by an id that it knows: the record may be a newer state, or return after a rewind. */
   readonly readerKnowsIds?: true
+  /** A file with such a record begins with a copied history, which may have the same time throughout. */
+  readonly copiesHistory?: (record: Fields) => boolean
   /** After such a record, an earlier one may be written again with a meaning: the program went back. */
   readonly goesBack?: (record: Fields) => boolean
 }
@@ -54,6 +56,7 @@ class RepeatFilter implements TranscriptReader {
   private readonly records = new Map<string, string>()
   /** Id of a repeat → id of the first record. */
   private readonly firstIds = new Map<string, string>()
+  private isCopy = false
 
   constructor(
     private readonly reader: TranscriptReader,
@@ -80,7 +83,9 @@ class RepeatFilter implements TranscriptReader {
   }
 
   private isRepeat(record: Fields): boolean {
-    const { id: idField = '', times = [], byContent, readerKnowsIds, goesBack } = this.fields
+    const { id: idField = '', times = [], byContent, readerKnowsIds, goesBack, copiesHistory } = this.fields
+    this.isCopy ||= copiesHistory?.(record) === true
+    if (this.isCopy) return false
     if (goesBack?.(record) === true) this.records.clear()
     const id = textIn(record[idField])
     const hasTime = times.some((name) => record[name] !== undefined && record[name] !== null)

@@ -36,7 +36,7 @@ function endOfString(text: string, from: number): number {
   return text.length + 1
 }
 
-const SCALAR = /(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)/uy
+const SCALAR = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)/uy
 
 type Expected = 'value' | 'value or end' | 'key' | 'key or end' | 'colon' | 'comma'
 

@@ -33,6 +33,12 @@ function distinctiveText(text: string): string {
   return inner.trim()
 }
 
+/** The recent answers that are long enough to be recognized in another text. */
+const distinctiveAnswers = ({ answerTexts }: TrackedConversation): TrackedConversation['answerTexts'] =>
+  answerTexts
+    .map((answer) => ({ ...answer, text: distinctiveText(answer.text) }))
+    .filter(({ text }) => text.length >= MIN_DISTINCTIVE_CHARACTERS)
+
 /**
  * Finds the message that contains a recent answer and is not that answer, or a new message in a form that only the
  * provider reads.
@@ -44,9 +50,7 @@ function findSummary(
   matched: ReadonlyMap<number, number>,
   from: number,
 ): { readonly summaryIndex: number; readonly answerId?: string | undefined } | undefined {
-  const answers = conversation.answerTexts
-    .map(({ text, id }) => ({ text: distinctiveText(text), id }))
-    .filter(({ text }) => text.length >= MIN_DISTINCTIVE_CHARACTERS)
+  const answers = distinctiveAnswers(conversation)
   for (const [index, { input, isCompaction, hash }] of messages.entries()) {
     if (index < from || matched.has(index) || input.role === 'tool') continue
     if (isCompaction === true && !conversation.entries.some((entry) => entry.hash === hash))
@@ -297,12 +301,12 @@ export function provenRestart(
 
 /** The answer to a question for a summary of the conversation that a message contains. */
 function requestedSummaryIn(
-  { answerTexts }: TrackedConversation,
+  conversation: TrackedConversation,
   message: SourceMessage | undefined,
 ): TrackedConversation['answerTexts'][number] | undefined {
   if (message === undefined || message.input.role === 'assistant' || message.input.role === 'tool') return undefined
   const content = contentText(message.input.content)
-  return answerTexts.findLast(({ text, isSummary }) => isSummary && content.includes(distinctiveText(text)))
+  return distinctiveAnswers(conversation).findLast(({ text, isSummary }) => isSummary && content.includes(text))
 }
 
 /** The recorded entries that a restarted list keeps: index in the list → id of the recorded message. */

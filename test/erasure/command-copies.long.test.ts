@@ -123,6 +123,7 @@ class Machine {
       sessionId: SESSION.slice('claude-code/'.length),
       uuid: 'u1',
       parentUuid: null,
+      isSidechain: false,
       cwd: CWD,
     }
     const message = { role: 'user', content: `Again ${WORD(12)}.` }

@@ -12,6 +12,11 @@ const OUTPUTS: readonly (readonly [tool: string, output: string, failure: string
     'cannot find value `berth`',
   ],
   [
+    'a box',
+    "╭───────────────────────────────╮\n│ Error: Cannot find module 'x' │\n╰───────────────────────────────╯\n",
+    "Cannot find module 'x'",
+  ],
+  [
     'tsc',
     "src/a.ts:12:7 - error TS2322: Type 'string' is not assignable to type 'number'.\n\n12 const error: number = new TypeError('x').message;\n         ~~~~~\n\nFound 1 error in src/a.ts:12\n",
     'TS2322',

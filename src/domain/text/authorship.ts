@@ -1,5 +1,6 @@
 /**
- * The author of each text of a message, the only place that decides it. A role is not enough: programs send texts of
+ * The author of each text of a message, as the text shows it. Importers that know more, by the fields of a record, mark the
+ * message with `byProgram`. A role is not enough: programs send texts of
  * their own under the role of the user (reminders, outputs of commands, descriptions of the environment), whole or within
  * the user's message, and Context Ledger adds notes. Only texts of the user are rules, requests and titles.
  */
@@ -82,7 +83,7 @@ const PROJECT_RULES = /^# AGENTS\.md instructions[^\n]*\n[^]*?(?:<\/INSTRUCTIONS
 
 /** A tag of a program, or a fence of code, at the beginning of a line. */
 const MARK = new RegExp(
-  `^[^\\S\\n]*(?:<(?<tag>${PROGRAM_TAGS.join('|')})(?=[\\s>])[^>]*>|(?<fence>\`{3,}|~{3,}))`,
+  `^[^\\S\\n]*(?:<(?<tag>${PROGRAM_TAGS.join('|')})(?=[\\s>])(?:[^>]*[^>/])?>|(?<fence>\`{3,}|~{3,}))`,
   'gimu',
 )
 
@@ -90,7 +91,7 @@ const isBlank = (text: string): boolean => text.trim() === ''
 
 /** The index after the closing tag of a block, counting the blocks within it; undefined if it is not closed. */
 function endOfBlock(text: string, tag: string, from: number): number | undefined {
-  const marks = new RegExp(`<(?<slash>/?)${tag.replaceAll(/[^\w-]/gu, String.raw`\$&`)}(?:\\s[^>]*)?>`, 'giu')
+  const marks = new RegExp(`<(?<slash>/?)${tag}(?:\\s[^>]*)?>`, 'giu')
   marks.lastIndex = from
   let depth = 1
   for (let mark = marks.exec(text); mark !== null; mark = marks.exec(text)) {
@@ -111,19 +112,26 @@ interface AuthoredText {
   readonly text: string
 }
 
+/** Blocks without an end after which a text is taken for the user's: each makes the rest be read once more. */
+const MOST_UNCLOSED = 100
+
 /** A text without its blocks of a program, and these blocks, in order. A block within a fence is a quotation. */
 function textsBetweenBlocks(text: string): AuthoredText[] {
   const texts: AuthoredText[] = []
   const marks = new RegExp(MARK)
   let start = 0
-  for (let mark = marks.exec(text); mark !== null; mark = marks.exec(text)) {
+  let unclosed = 0
+  for (let mark = marks.exec(text); mark !== null && unclosed < MOST_UNCLOSED; mark = marks.exec(text)) {
     const { tag, fence } = mark.groups ?? {}
     if (tag === undefined) {
       marks.lastIndex = endOfFence(text, fence ?? '', marks.lastIndex)
       continue
     }
     const end = endOfBlock(text, tag, marks.lastIndex)
-    if (end === undefined) continue
+    if (end === undefined) {
+      unclosed += 1
+      continue
+    }
     const block = text.slice(mark.index, end)
     texts.push(
       { author: 'user', text: text.slice(start, mark.index) },

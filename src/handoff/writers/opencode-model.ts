@@ -1,6 +1,6 @@
 /** The model with which opencode continues a session: one that its user has set up. */
 import { parse } from 'jsonc-parser'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { isRecord } from '../../lib/is-record.js'
 import { textIn } from '../../lib/text-in.js'
 import { agentFolders, type Environment } from '../../lib/user-folders.js'
@@ -22,12 +22,8 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
 
 type Read = ProgramDirectory['read']
 
-/** A file with JSON, in which comments are allowed; empty if it is missing. */
-async function fieldsIn(path: string, read: Read): Promise<Readonly<Record<string, unknown>>> {
-  const text = await read(path)
-  const value: unknown = text === undefined ? undefined : parse(text, [], { allowTrailingComma: true })
-  return isRecord(value) ? value : {}
-}
+const fieldsIn = async (path: string, read: Read): Promise<Readonly<Record<string, unknown>>> =>
+  settingsIn(await read(path))
 
 /** `provider/model`; the model may have slashes. */
 function named(value: unknown): OpencodeModel | undefined {
@@ -43,11 +39,23 @@ function recentIn(state: Readonly<Record<string, unknown>>): OpencodeModel | und
   return providerID === undefined || modelID === undefined ? undefined : { providerID, modelID }
 }
 
-/** The files with settings, the most specific first. */
-const settingsFiles = (cwd: string, environment: Environment, settings: string): readonly string[] => [
-  ...[environment['OPENCODE_CONFIG']].flatMap((path) => (path === undefined || path === '' ? [] : [path])),
-  ...[cwd, settings].flatMap((directory) => ['opencode.jsonc', 'opencode.json'].map((name) => join(directory, name))),
-]
+/** The files with settings in the order of opencode's documentation, the one that prevails first. */
+function settingsFiles(cwd: string, { OPENCODE_CONFIG: file = '' }: Environment, settings: string): readonly string[] {
+  const inDirectory = (directory: string): string[] =>
+    ['opencode.jsonc', 'opencode.json'].map((name) => join(directory, name))
+  return [
+    ...inDirectory(join(cwd, '.opencode')),
+    ...inDirectory(cwd),
+    ...(file === '' ? [] : [resolve(cwd, file)]),
+    ...inDirectory(settings),
+  ]
+}
+
+/** Settings in a text, in which comments are allowed; empty if it is not an object. */
+function settingsIn(text: string | undefined): Readonly<Record<string, unknown>> {
+  const value: unknown = text === undefined ? undefined : parse(text, [], { allowTrailingComma: true })
+  return isRecord(value) ? value : {}
+}
 
 /**
  * The model of the settings, else the one that was used last, else the model of the session if its provider is set up.
@@ -63,7 +71,7 @@ export async function opencodeModel(
   if (user === undefined) return undefined
   const read: ProgramDirectory['read'] = async (file) => await directory.read(file)
   const { environment, home } = user
-  const settings: Readonly<Record<string, unknown>>[] = []
+  const settings = [settingsIn(environment['OPENCODE_CONFIG_CONTENT'])]
   for (const file of settingsFiles(cwd, environment, agentFolders.opencodeSettings(environment, home)))
     settings.push(await fieldsIn(file, read))
   const chosen = settings.map((each) => named(each['model'])).find((each) => each !== undefined)

@@ -32,6 +32,7 @@ describe('the own content', () => {
     ['reminders around it', `${REMINDER}\nMend it.\n${REMINDER}`, 'Mend it.'],
     ['a reminder that quotes one', `<system-reminder>a\n${REMINDER}\nb</system-reminder>\nMend it.`, 'Mend it.'],
     ['a note', `${NOTE}\n\nMend it.`, 'Mend it.'],
+    ['a tag that closes itself', '<skill name="a"/>\nMend it.\n</skill>', '<skill name="a"/>\nMend it.\n</skill>'],
     [
       'rules of the project',
       '# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\nNo\n</INSTRUCTIONS>\nMend it.',
