@@ -19,22 +19,8 @@ const rest = (): string[] =>
     )
     .map((file) => `<rootDir>/test/${file}`)
 
-/** How a file is read: one with markup in it is of another grammar. */
-const transformed = (tsx: boolean): [string, Record<string, unknown>] => [
-  '@swc/jest',
-  {
-    jsc: {
-      parser: { syntax: 'typescript', tsx },
-      transform: { react: { runtime: 'automatic', importSource: 'hono/jsx' } },
-      target: 'es2022',
-    },
-    module: { type: 'es6' },
-    sourceMaps: 'inline',
-  },
-]
-
 const config: Config = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/environment.mjs',
   roots: ['<rootDir>/test'],
   testMatch: length === 'rest' ? rest() : ['**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/', ...(length !== '' ? [] : ['\\.long\\.test\\.ts$'])],
@@ -47,8 +33,8 @@ const config: Config = {
     '^\\./database-template\\.js$': '<rootDir>/test/support/template.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
-  transform: { '^.+\\.ts$': transformed(false), '^.+\\.tsx$': transformed(true) },
-  globalSetup: '<rootDir>/test/support/compile.ts',
+  transform: { '\\.tsx?$': '<rootDir>/test/support/transform.mjs' },
+  globalSetup: '<rootDir>/test/support/compile.mjs',
   setupFilesAfterEnv: ['<rootDir>/test/support/properties.ts'],
   // Each worker that opens PGlite takes 300 to 500 MB, so two workers are what a small machine carries.
   maxWorkers: Number(process.env['CONTEXT_LEDGER_TEST_WORKERS'] ?? 2),

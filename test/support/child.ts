@@ -18,7 +18,7 @@ export interface Child {
   kill(): Promise<void>
 }
 
-/** The compiled form of `test/support/programs/<name>.ts` (compile.ts). Compiling it again in each process takes longer. */
+/** The compiled form of `test/support/programs/<name>.ts` (compile.mjs). Compiling it again in each process takes longer. */
 export const programFile = (name: string): string => join('dist', 'test', `${name}.mjs`)
 
 /** Starts `test/support/programs/<name>.ts`. */

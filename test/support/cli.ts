@@ -1,6 +1,6 @@
 /**
  * The command line, without the environment variables of this machine that it reads: `runCli` runs it in this process,
- * and `spawnCli` and `startCli` in a child process, as shipped (`compile.ts`). A process takes seconds to start, so use
+ * and `spawnCli` and `startCli` in a child process, as shipped (`compile.mjs`). A process takes seconds to start, so use
  * one only to test processes: signals, closed outputs, colours, folder locks.
  */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'

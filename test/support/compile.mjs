@@ -7,14 +7,16 @@ import { buildSync } from 'esbuild'
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { writeScript } from './source-bundle.mjs'
 
-export default function compile(): void {
+export default async function compile() {
   const { status, stdout } = spawnSync(
     process.execPath,
     ['scripts/build.mjs', '--incremental', '--tsBuildInfoFile', 'dist/.tsbuildinfo'],
     { encoding: 'utf8' },
   )
   if (status !== 0) throw new Error(`the program does not compile:\n${stdout}`)
+  await writeScript()
   const programs = join('test', 'support', 'programs')
   buildSync({
     entryPoints: readdirSync(programs).map((file) => join(programs, file)),
