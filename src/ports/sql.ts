@@ -6,7 +6,7 @@
  * - parameters are `$1…$n`; a value can be a `bigint`, and `int8` and `numeric` columns are returned as strings;
  * - `text[]`, `int8[]` and similar parameters are JavaScript arrays;
  * - inside `transaction` only the handle that it passes may be used, and a throw rolls everything back;
- * - an error of the database is thrown unchanged, with its SQL state as `code`.
+ * - an error of the database is a `LedgerError`, whose cause has the SQL state as `code` (`codeOf`).
  */
 export interface Sql {
   /** Runs one statement and returns its rows. */

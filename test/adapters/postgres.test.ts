@@ -183,8 +183,7 @@ serverDescribe('on a Postgres server', () => {
     await appended(createPostgresEventStore(db), 'a', [eventNamed('x')])
     for (const statement of [`update events set data = '{}'`, 'delete from events', 'truncate events']) {
       await expect(db.query(statement)).rejects.toMatchObject({
-        code: '23001',
-        message: 'events are never changed or deleted',
+        cause: { code: '23001', message: 'events are never changed or deleted' },
       })
     }
     await db.close()
@@ -223,9 +222,9 @@ serverDescribe('on a Postgres server', () => {
         ['x', 'y,"{}\\'],
       ]),
     ).toEqual([{ a: '9007199254740993', b: '1.10', c: String(2n ** 62n), d: ['x', 'y,"{}\\'] }])
-    await expect(db.query('select 1/0')).rejects.toMatchObject({ code: '22012' })
+    await expect(db.query('select 1/0')).rejects.toMatchObject({ cause: { code: '22012' } })
     await expect(db.transaction(async (sql) => await sql.query('select * from nowhere'))).rejects.toMatchObject({
-      code: '42P01',
+      cause: { code: '42P01' },
     })
     expect(await db.query('select 1 as one')).toEqual([{ one: 1 }])
     await db.close()
@@ -241,7 +240,7 @@ serverDescribe('on a Postgres server', () => {
       const dropping = writer.db.transaction(async (transaction) => {
         await transaction.script('set local lock_timeout = 50; drop view notes')
       })
-      await expect(dropping).rejects.toMatchObject({ code: '55P03' })
+      await expect(dropping).rejects.toMatchObject({ cause: { code: '55P03' } })
       const first = await sql.query('select note from notes')
       await writer.db.query(`insert into noted values ('later')`)
       return [first, await sql.query('select note from notes')]
@@ -249,8 +248,10 @@ serverDescribe('on a Postgres server', () => {
     expect(reads).toEqual([[{ note: 'meanwhile' }], [{ note: 'meanwhile' }]])
     await expect(
       db.snapshot([], async (sql) => await sql.query(`insert into noted values ('no')`)),
-    ).rejects.toMatchObject({ code: '25006' })
-    await expect(db.snapshot(['nowhere'], async () => await Promise.resolve())).rejects.toMatchObject({ code: '42P01' })
+    ).rejects.toMatchObject({ cause: { code: '25006' } })
+    await expect(db.snapshot(['nowhere'], async () => await Promise.resolve())).rejects.toMatchObject({
+      cause: { code: '42P01' },
+    })
     expect(await db.query('select note from noted order by 1')).toEqual([{ note: 'later' }, { note: 'meanwhile' }])
     await writer.db.script('drop view notes')
     await writer.db.close()
@@ -261,7 +262,7 @@ serverDescribe('on a Postgres server', () => {
   test('a statement that takes too long is cancelled, and an append that waits too long can be retried', async () => {
     const { db, schema, drop } = await openTestSchema()
     const hasty = await openTestSchema({ schema, statementTimeoutMs: 200 })
-    await expect(hasty.db.query('select pg_sleep(30)')).rejects.toMatchObject({ code: '57014' })
+    await expect(hasty.db.query('select pg_sleep(30)')).rejects.toMatchObject({ cause: { code: '57014' } })
     const hastyStore = createPostgresEventStore(hasty.db)
     await db.transaction(async (sql) => {
       await sql.query('select from log_head for update')
@@ -294,7 +295,7 @@ serverDescribe('on a Postgres server', () => {
         ),
       ).toMatchObject([{ one: 1 }])
       await expect(hasty.query('select pg_sleep(30)')).rejects.toMatchObject(
-        limiter === 'server' ? { code: '57014' } : { kind: 'StoreUnavailable' },
+        limiter === 'server' ? { cause: { code: '57014' } } : { kind: 'StoreUnavailable' },
       )
       await hasty.close()
       await db.close()

@@ -330,7 +330,7 @@ serverDescribe('the indexes of a rebuild, on a server', () => {
         (failure: unknown) => failure,
       )
       await db.query('select pg_terminate_backend($1)', [await waiting(db, table, 0)])
-      expect(await cut).toMatchObject({ code: '57P01' })
+      expect(await cut).toMatchObject({ cause: { code: '57P01' } })
     })
     const before = reads()
     const reports: RebuildProgress[] = []
