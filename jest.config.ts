@@ -3,27 +3,25 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from 'jest'
 
-// `npm run test:all` sets it, and CI sets it to `rest`: test/support/length.ts says what that means.
+// `npm run test:all` and CI set it: test/support/length.ts says what that means.
 const length = process.env['CONTEXT_LEDGER_TEST_ALL'] ?? ''
 
-/** The files with tests that `npm test` leaves out, except for laws of more histories (`npm run test:all`). */
-const rest = (): string[] =>
+/** The files of CI's second run. */
+const filesOfCi = (): string[] =>
   readdirSync('test', { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.test.ts'))
     .filter(
       (file) =>
-        file.endsWith('.long.test.ts') ||
-        /longTest|longDescribe|serverDescribe|describeOnDatabases|contracts\/event-store/u.test(
-          readFileSync(join('test', file), 'utf8'),
-        ),
+        file.endsWith('.ci.test.ts') ||
+        (/(?<!\.long)\.test\.ts$/u.test(file) &&
+          /serverDescribe|describeOnDatabases/u.test(readFileSync(join('test', file), 'utf8'))),
     )
     .map((file) => `<rootDir>/test/${file}`)
 
 const config: Config = {
   testEnvironment: '<rootDir>/test/support/environment.mjs',
   roots: ['<rootDir>/test'],
-  testMatch: length === 'rest' ? rest() : ['**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/', ...(length !== '' ? [] : ['\\.long\\.test\\.ts$'])],
+  testMatch: length === 'ci' ? filesOfCi() : ['**/*.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/', ...(length === '' ? ['\\.(?:long|ci)\\.test\\.ts$'] : [])],
   extensionsToTreatAsEsm: ['.ts', '.tsx'],
   moduleNameMapper: {
     '^context-ledger$': '<rootDir>/src/index.ts',

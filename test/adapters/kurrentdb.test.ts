@@ -10,7 +10,7 @@ import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
 import { describeEventStore, type OpenedStore, type StoreTraits } from '../contracts/event-store.js'
 import { noIndex } from '../support/event-ids.js'
 import { startWireCluster } from '../support/kurrentdb/cluster.js'
-import { isWhole, longDescribe } from '../support/length.js'
+import { isLong, longDescribe } from '../support/length.js'
 import { startWireServer } from '../support/kurrentdb/server.js'
 
 const TRAITS: StoreTraits = { recognizes: 'at-its-revision', positions: 'gapped' }
@@ -46,7 +46,7 @@ const SETTINGS = [
   { setting: 'with other programs in its log', foreign: true },
 ]
 // In CI, `npm test` tests one node, and the long tests after it test three.
-const settings = isWhole ? SETTINGS : SETTINGS.slice(0, 1)
+const settings = isLong ? SETTINGS : SETTINGS.slice(0, 1)
 for (const { setting, foreign } of settings)
   describe(`one node, ${setting}`, () => {
     describeEventStore(

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { openFolder, type OpenOptions } from '../../src/adapters/pglite/sql.js'
 import { readTemplate } from '../../src/adapters/pglite/database-template.js'
 import { openLedger } from '../../src/index.js'
-import { longTest, wholeTest } from '../support/length.js'
+import { longTest } from '../support/length.js'
 
 let home: string
 beforeEach(async () => {
@@ -88,7 +88,7 @@ describe('a new folder', () => {
     },
   )
 
-  wholeTest('also reports its creation through the library, once', async () => {
+  longTest('also reports its creation through the library, once', async () => {
     const store = join(home, 'ledger')
     const reports: string[] = []
     for (let time = 0; time < 2; time++)

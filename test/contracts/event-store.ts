@@ -3,7 +3,7 @@
  * begins with `prefix`. `close` closes it permanently. `release` ends a test without closing if closing takes seconds.
  * `reopen` opens the same events again, if the store outlives its process.
  */
-import { isWhole, longTest } from '../support/length.js'
+import { isLong, longTest } from '../support/length.js'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { getEventListeners } from 'node:events'
@@ -37,7 +37,7 @@ export interface OpenedStore {
 }
 
 /** Thousands of events in one read: more than a page; in the long tests, many pages. */
-const PARTS = isWhole ? 10 : 2
+const PARTS = isLong ? 10 : 2
 
 /** Differences between the stores. The defaults are the strongest guarantees. */
 export interface StoreTraits {

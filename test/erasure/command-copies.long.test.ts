@@ -3,7 +3,7 @@
  * ledger, of the programs and of the user's directory is searched for the erased words.
  */
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals'
-import { wholeDescribe } from '../support/length.js'
+import { longDescribe } from '../support/length.js'
 import { createReadStream } from 'node:fs'
 import { mkdir, mkdtemp, open, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -178,7 +178,7 @@ const WAYS = [
   { name: 'conversation', words: ['--conversation', 'talk'], gone: Array.from({ length: 14 }, (_none, at) => at) },
 ]
 
-wholeDescribe('copies that commands made', () => {
+longDescribe('copies that commands made', () => {
   it.each(WAYS)('every copy is erased or named, by $name', async ({ name, words, gone }) => {
     const machine = await Machine.create(name)
     await machine.copyByAll()

@@ -7,7 +7,7 @@ import { createMemoryKeyVault } from '../../src/adapters/memory/key-vault.js'
 import { sessionWriters } from '../../src/handoff/writers/index.js'
 import { openLedger, type ErasureTarget, type Ledger, type MessageInput } from '../../src/index.js'
 import { SMALL } from '../support/conversations.js'
-import { isWhole } from '../support/length.js'
+import { isLong } from '../support/length.js'
 import { logText } from '../support/log-text.js'
 
 jest.setTimeout(300_000)
@@ -73,7 +73,7 @@ const readable = (text: string): number[] => [
 ]
 
 describe.each(PROGRAMS.map((to, at) => ({ to, at })))('a session for $to', ({ to, at: program }) => {
-  it.each(TARGETS.filter((_target, at) => isWhole || at === program % TARGETS.length))(
+  it.each(TARGETS.filter((_target, at) => isLong || at === program % TARGETS.length))(
     'and its copy for the next program are erased with $target',
     async ({ target, gone, stays }) => {
       const ledger = await open()

@@ -2,7 +2,7 @@
 import { expect, it, jest } from '@jest/globals'
 import fc from 'fast-check'
 import { ErasingWorld, erasingHistories } from '../support/erasing-world.js'
-import { isWhole } from '../support/length.js'
+import { isLong } from '../support/length.js'
 
 jest.setTimeout(300_000)
 
@@ -19,7 +19,7 @@ it('an erasure removes its texts and what was made from them, and nothing else',
       }
     }),
     // A shorter history would take as long to find as all the others together.
-    { numRuns: isWhole ? 20 : 1, endOnFailure: true, timeout: 120_000 },
+    { numRuns: isLong ? 20 : 1, endOnFailure: true, timeout: 120_000 },
   )
   expect(erasures).toBeGreaterThan(0)
 })

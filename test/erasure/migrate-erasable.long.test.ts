@@ -16,7 +16,7 @@ import { copyKeys } from '../../src/sealing/copy-keys.js'
 import { TextKeys } from '../../src/sealing/text-keys.js'
 import { SMALL } from '../support/conversations.js'
 import { startWireServer } from '../support/kurrentdb/server.js'
-import { wholeDescribe } from '../support/length.js'
+import { longDescribe } from '../support/length.js'
 import { openTestDatabase } from '../support/memory-database.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
 import { shinglesInFiles } from '../support/shingles.js'
@@ -120,7 +120,7 @@ const TARGETS: readonly Target[] = [
 ]
 
 // The read models of KurrentDB are a directory, and a server uses the SQL of a directory: CI copies to KurrentDB only.
-const targets = TARGETS.map((target) => ({ target, run: target.name === 'KurrentDB' ? describe : wholeDescribe }))
+const targets = TARGETS.map((target) => ({ target, run: target.name === 'KurrentDB' ? describe : longDescribe }))
 for (const { target: tested, run } of targets)
   run(`from a directory to ${tested.name}`, () => {
     let to: Place

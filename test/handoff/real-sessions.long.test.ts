@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openLedger, type Ledger } from '../../src/index.js'
-import { isWhole, repeated } from '../support/length.js'
+import { isLong, repeated } from '../support/length.js'
 import { handoverOf, messagesOf, readBack, squeezed } from '../support/read-back.js'
 import { describeWithTranscripts, transcriptsFolder } from '../support/real-transcripts.js'
 import { sessionFormats } from '../support/session-formats.js'
@@ -18,7 +18,7 @@ const SESSIONS: Readonly<Record<string, string>> = {
 }
 const PROGRAMS = Object.keys(SESSIONS)
 const PAIRS = PROGRAMS.flatMap((from) => PROGRAMS.filter((to) => to !== from).map((to) => [from, to] as const))
-const BUDGETS = isWhole ? [100_000, 20_000] : [20_000]
+const BUDGETS = isLong ? [100_000, 20_000] : [20_000]
 
 let ledger: Ledger
 let home: string

@@ -28,7 +28,7 @@ import { decodeEvent, isOfType } from '../../src/recording/read-event.js'
 import type { RecordedEvent } from '../../src/domain/events/index.js'
 import { createHarness, type Harness } from '../support/harness.js'
 import { ledgerOn } from '../support/ledger-on-database.js'
-import { wholeTest } from '../support/length.js'
+import { longTest } from '../support/length.js'
 import { openTestDatabase } from '../support/memory-database.js'
 import { countsOf, isOfFile } from '../support/recorded-counts.js'
 import { claudeCodeContexts } from '../support/raw-contexts/claude-code.js'
@@ -351,7 +351,7 @@ describeWithTranscripts('every real transcript (needs ../shared/transcripts, or 
     expect(await inRandomOrder(1, 1)).toEqual(await inOrder())
   })
 
-  wholeTest('yields the same streams in many orders, from several truncated copies and whole files', async () => {
+  longTest('yields the same streams in many orders, from several truncated copies and whole files', async () => {
     const once = await inOrder()
     for (let seed = 2; seed < 7; seed += 1) expect(await inRandomOrder(seed, 4)).toEqual(once)
   })

@@ -22,7 +22,7 @@ import { noteOf } from '../../src/recall/note.js'
 import { loadConversation, type Log } from '../../src/recording/load-conversation.js'
 import { createHarness, createTestClock } from '../support/harness.js'
 import { COMPACTED_SESSIONS } from '../support/compacted-sessions.js'
-import { isWhole } from '../support/length.js'
+import { isLong } from '../support/length.js'
 import { hasSqlite, provideSqlite, sqlite } from '../support/sqlite-program.js'
 import { writtenTranscripts } from '../support/written/index.js'
 
@@ -130,7 +130,7 @@ async function summariesIn(path: string): Promise<readonly Summary[]> {
 }
 
 /** A database takes longer, since the program `sqlite3` writes it. */
-const isTried = (name: string, { isDatabase }: Source): boolean => isDatabase !== true || isWhole || name === 'empty'
+const isTried = (name: string, { isDatabase }: Source): boolean => isDatabase !== true || isLong || name === 'empty'
 
 /** The damaged forms of a source that differ from it, by the name of the damage. */
 async function damaged(source: Source): Promise<readonly (readonly [name: string, source: Source])[]> {

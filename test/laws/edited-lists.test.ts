@@ -16,7 +16,7 @@ import { CONVERSATION, createHarness, messageOf, type Harness } from '../support
 import { jsonAs } from '../support/json.js'
 import { checkScripted } from '../support/check-scripted.js'
 import { noRows } from '../support/row-differences.js'
-import { isWhole as isFullRun } from '../support/length.js'
+import { isLong as isFullRun } from '../support/length.js'
 
 const EDITS = Number(process.env['CONTEXT_LEDGER_TEST_EDITS'] ?? (isFullRun ? 240 : 48))
 const EDITS_A_LIST = 12

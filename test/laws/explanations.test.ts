@@ -31,7 +31,7 @@ import {
   leaves,
   makeEdition,
 } from '../support/explain-conversation.js'
-import { isWhole, runsOf } from '../support/length.js'
+import { isLong, runsOf } from '../support/length.js'
 
 interface Bill {
   readonly promptTokens: number
@@ -279,7 +279,7 @@ describe('properties of the audit', () => {
       ),
       { numRuns: runsOf(30) },
     )
-    expect(adopted).toBeGreaterThan(isWhole ? 20 : 0)
+    expect(adopted).toBeGreaterThan(isLong ? 20 : 0)
   })
 
   it('every line of the view is traced to a batch that contains it', async () => {

@@ -15,9 +15,9 @@ import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
 import { answering, calling, SMALL, talk } from '../support/conversations.js'
 import { ledgerOn } from '../support/ledger-on-database.js'
 import { openTestDatabase } from '../support/memory-database.js'
-import { isWhole } from '../support/length.js'
+import { isLong } from '../support/length.js'
 
-const REQUESTED = Number(process.env['CONTEXT_LEDGER_TEST_ODD'] ?? (isWhole ? 120 : 30))
+const REQUESTED = Number(process.env['CONTEXT_LEDGER_TEST_ODD'] ?? (isLong ? 120 : 30))
 const GROUP = 60
 
 let db: Database

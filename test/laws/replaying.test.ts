@@ -20,7 +20,7 @@ import {
 } from '../support/harness.js'
 import { createEditor } from '../support/replays.js'
 import { interleave } from '../support/interleave.js'
-import { isWhole, runsOf } from '../support/length.js'
+import { isLong, runsOf } from '../support/length.js'
 
 /** Simulates a crash before or after the appends to editions with these numbers. */
 function dying(
@@ -104,7 +104,7 @@ describe('a replay', () => {
       ),
       { numRuns: runsOf(25) },
     )
-    expect(crashed).toBeGreaterThan(isWhole ? 15 : 0)
+    expect(crashed).toBeGreaterThan(isLong ? 15 : 0)
   })
 
   it('keeps its spending limit over any number of runs, and completes without the limit', async () => {

@@ -14,7 +14,7 @@ import {
 } from '../../src/index.js'
 import { answering, calling, say, SMALL, talk } from '../support/conversations.js'
 import { spawnCli } from '../support/cli.js'
-import { wholeTest } from '../support/length.js'
+import { longTest } from '../support/length.js'
 
 const wordsIn = (text: string): number => text.split(/\s+/u).filter((word) => word !== '').length
 registerEstimator({ name: 'words-1', text: wordsIn })
@@ -52,7 +52,7 @@ async function counted(ledger: Ledger, conversationId: string): Promise<{ estima
 const ROLE = 2
 const textOf = ({ content }: Pick<MessageInput, 'content'>): string => (typeof content === 'string' ? content : '')
 
-wholeTest(
+longTest(
   'is recorded and counted by through cycles, editions and what is asked of them; verify proves it where it is registered, and says where it is not',
   async () => {
     await withLedger({ estimator: 'words-1', policy: { ...SMALL, modelMaxTokens: 500 } }, async (ledger) => {
@@ -103,7 +103,7 @@ wholeTest(
   },
 )
 
-wholeTest(
+longTest(
   'goes as the policy does: given, it holds for what is appended from now on; left out, a conversation keeps its own',
   async () => {
     await withLedger({}, async (ledger) => {

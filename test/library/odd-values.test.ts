@@ -18,7 +18,7 @@ import { appended as recordEvents, eventNamed } from '../support/events.js'
 import { attack, ledgerOn } from '../support/ledger-on-database.js'
 import { openTestDatabase } from '../support/memory-database.js'
 import { chunkJob } from '../support/summary-jobs.js'
-import { isWhole } from '../support/length.js'
+import { isLong } from '../support/length.js'
 
 let db: Database
 beforeAll(async () => {
@@ -223,7 +223,7 @@ describe("a summarizer of somebody's own that answers what cannot be recorded", 
     ['a request that has no JSON', { ...saying(good), prepare: (job) => ({ ...usual.prepare(job), request: 7 }) }],
   ]
 
-  it.each(isWhole ? answers : answers.slice(0, 2))(
+  it.each(isLong ? answers : answers.slice(0, 2))(
     '%s: it is recorded as a failure, and the conversations go on',
     async (_what, summarizer) => {
       const problems: unknown[] = []
@@ -267,7 +267,7 @@ describe('an event that cannot be applied', () => {
     ],
   ]
 
-  it.each(isWhole ? events : events.slice(0, 2))(
+  it.each(isLong ? events : events.slice(0, 2))(
     '%s stops its own conversation, which says so; all others are served and proved',
     async (_what, insert) => {
       const problems: string[] = []

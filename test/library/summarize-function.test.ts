@@ -1,7 +1,7 @@
 /** A summarizer that is one function. */
 import { afterEach, expect, it } from '@jest/globals'
 import { openLedger, type ChatMessage, type Ledger, type SummarizeMessages } from '../../src/index.js'
-import { isWhole, longTest } from '../support/length.js'
+import { isLong, longTest } from '../support/length.js'
 
 let ledger: Ledger
 afterEach(() => ledger.close())
@@ -67,7 +67,7 @@ const WRONG_ANSWERS: readonly (readonly [string, SummarizeMessages, string])[] =
   ['answers nothing', () => Promise.resolve(' '), 'empty'],
 ]
 
-it.each(isWhole ? WRONG_ANSWERS : WRONG_ANSWERS.slice(0, 1))(
+it.each(isLong ? WRONG_ANSWERS : WRONG_ANSWERS.slice(0, 1))(
   'that %s is a failure with its kind, and nothing is lost',
   async (_how, summarizer, kind) => {
     await talk(summarizer)

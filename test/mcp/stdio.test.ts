@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { openLedger } from '../../src/index.js'
 import { runCli, startCli } from '../support/cli.js'
 import { SMALL, talk } from '../support/conversations.js'
-import { longTest, wholeTest } from '../support/length.js'
+import { longTest } from '../support/length.js'
 import { ask, endServers, spawnedServer } from '../support/mcp.js'
 
 const cwd = mkdtempSync(join(tmpdir(), 'context-ledger-mcp-'))
@@ -90,7 +90,7 @@ describe('mcp on standard streams', () => {
     await client.close()
   })
 
-  wholeTest('lets a folder go while nobody asks', async () => {
+  longTest('lets a folder go while nobody asks', async () => {
     const { client } = await spawnedServer(cwd)
     expect((await ask(client, 'memory_read', { query: 'berth' })).error).toBeUndefined()
     for (let tries = 0; ; tries += 1) {

@@ -8,12 +8,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { openLedger, type Ledger } from '../../src/index.js'
 import { startProxy, type ProxyServer } from '../../src/proxy/server.js'
 import { causesOf } from '../support/head-changes.js'
-import { isWhole } from '../support/length.js'
+import { isLong } from '../support/length.js'
 import { agents, answerAt, type Agent } from '../support/listed-agents.js'
 import { chat } from '../support/upstream-answers.js'
 import { startUpstream, type UpstreamStub } from '../support/upstream-stub.js'
 
-const TURNS = isWhole ? 300 : 40
+const TURNS = isLong ? 300 : 40
 const WINDOW = 16_000
 /** Results at the end of the list that the client shows whole. */
 const WHOLE_RESULTS = 6

@@ -5,7 +5,7 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { openLedger, type Ledger } from '../../src/index.js'
 import { startProxy, type ProxyServer } from '../../src/proxy/server.js'
-import { isWhole, longTest } from '../support/length.js'
+import { isLong, longTest } from '../support/length.js'
 import { startUpstream, type UpstreamStub } from '../support/upstream-stub.js'
 
 const MODES = ['observe', 'compact'] as const
@@ -167,7 +167,7 @@ function* oddOnes(value: unknown): Generator {
 
 /** Some of them, spread over all. */
 function some(all: readonly unknown[]): unknown[] {
-  const step = isWhole ? 1 : Math.max(1, all.length / 25)
+  const step = isLong ? 1 : Math.max(1, all.length / 25)
   return all.filter((_each, at) => Math.floor(at / step) !== Math.floor((at - 1) / step))
 }
 

@@ -18,7 +18,7 @@ import { createExtractiveSummarizer, createSummarizer } from '../../src/summariz
 import { createBehavingModel } from '../support/behaving-model.js'
 import { CONVERSATION, createHarness, type Harness } from '../support/harness.js'
 import { jsonAs } from '../support/json.js'
-import { isWhole } from '../support/length.js'
+import { isLong } from '../support/length.js'
 import { startOpenAiStub, type OpenAiStub } from '../support/openai-stub.js'
 import { noRows } from '../support/row-differences.js'
 
@@ -38,7 +38,7 @@ const sample: Source = {
 }
 
 const published: readonly Source[] =
-  isWhole && dataFolder !== undefined
+  isLong && dataFolder !== undefined
     ? [...conversationsOf(dataFolder)].map(({ id, messages }) => ({
         id,
         messages: () => jsonAs<readonly MessageInput[]>(JSON.stringify(messages)),

@@ -15,7 +15,7 @@ import { createFoldInSummarizer } from '../../src/summarizers/index.js'
 import { attack, ledgerOn, type Attacker } from '../support/ledger-on-database.js'
 import { openTestDatabase } from '../support/memory-database.js'
 import { hasAll, realConversations } from '../support/real-conversations.js'
-import { longTest, wholeDescribe } from '../support/length.js'
+import { longTest, longDescribe } from '../support/length.js'
 
 jest.setTimeout(hasAll ? 3_600_000 : 120_000)
 
@@ -296,7 +296,7 @@ describe('verify finds', () => {
     })
   })
 
-  wholeDescribe(
+  longDescribe(
     'tampering with the newest event, which stops the read models, but not the check of the log: the event',
     () => {
       const NEWEST = 'conversation-newest'
@@ -414,7 +414,7 @@ describe('verify finds', () => {
     },
   )
 
-  wholeDescribe('a recomputed or cut chain, only with the manifest:', () => {
+  longDescribe('a recomputed or cut chain, only with the manifest:', () => {
     const file = (): string => join(folder, 'ledger.manifest')
     const key = (): string => join(folder, 'operator.pem')
     let manifest: Manifest

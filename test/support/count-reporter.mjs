@@ -8,7 +8,7 @@ const asked = process.env['CONTEXT_LEDGER_TEST_ALL'] ?? ''
 const isLong = asked !== ''
 
 /** In CI's second run: `npm test` has run the file, and only its long tests are left (length.ts). */
-const ranBefore = ({ testFilePath }) => asked === 'rest' && !testFilePath.endsWith('.long.test.ts')
+const ranBefore = ({ testFilePath }) => asked === 'ci' && !testFilePath.endsWith('.ci.test.ts')
 
 /** `file: 3 under "title"`, for each outermost title that has skipped tests. */
 function skippedIn({ testFilePath, testResults }) {

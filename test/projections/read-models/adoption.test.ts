@@ -51,7 +51,7 @@ import {
 } from '../../support/reading-rows.js'
 import { createEditor } from '../../support/replays.js'
 import { rowDifferences } from '../../support/row-differences.js'
-import { longTest, wholeTest } from '../../support/length.js'
+import { longTest } from '../../support/length.js'
 
 test('an edition is in the partition of its conversation', () => {
   for (const id of ['a', 'b-c', 'chat-1', '北京'])
@@ -210,7 +210,7 @@ describeOnDatabases('adoption', (database) => {
     expect(await all()).toEqual(live)
   })
 
-  wholeTest('a change of the number of partitions first brings all rows to one position', async () => {
+  longTest('a change of the number of partitions first brings all rows to one position', async () => {
     await harness.appended(talk(60))
     await harness.compact('force')
     for (let at = 0; at < 8; at += 1) await harness.appended(talk(12), `other ${String(at)}`)
@@ -348,7 +348,7 @@ describeOnDatabases('adoption', (database) => {
     }
   })
 
-  wholeTest('searches return the same hits while rows are rebuilt, and none fails', async () => {
+  longTest('searches return the same hits while rows are rebuilt, and none fails', async () => {
     await harness.appended(talk(60))
     await harness.compact('force')
     await runner().catchUp()

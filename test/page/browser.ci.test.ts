@@ -11,7 +11,7 @@ import { openLedger, type Ledger } from '../../src/index.js'
 import { reportOf } from '../../src/page/report.js'
 import { writeReport } from '../../src/page/report-file.js'
 import { startPage, type Page as Served } from '../../src/page/server.js'
-import { isWhole, repeated } from '../support/length.js'
+import { isLong, repeated } from '../support/length.js'
 import { axeViolations, chromiumPath, openWindow, startChromium, type WatchedPage } from '../support/chromium.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { hostileMessages, words } from '../support/page.js'
@@ -134,18 +134,18 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
   ]
 
   /** In CI every third view, as keys and print depend on the frame and on what a view lists. */
-  const someViews = (): ReturnType<typeof views> => views().filter((_view, place) => isWhole || place % 3 === 0)
+  const someViews = (): ReturnType<typeof views> => views().filter((_view, place) => isLong || place % 3 === 0)
 
   for (const colorScheme of ['light', 'dark'] as const) {
     // CI runs each scheme and each width once; `npm run test:all` runs all four combinations.
-    for (const width of isWhole ? [1_440, 390] : [colorScheme === 'light' ? 1_440 : 390]) {
+    for (const width of isLong ? [1_440, 390] : [colorScheme === 'light' ? 1_440 : 390]) {
       it(`every view, ${colorScheme}, ${String(width)} pixels wide: axe finds nothing, no script fails, nothing is asked elsewhere`, async () => {
         const { page, wrong, context } = await entered({ colorScheme, viewport: { width, height: 900 } })
         for (const [name, url] of views()) {
           await page.goto(url, { waitUntil: 'networkidle' })
           if (name === 'verify') await page.waitForSelector(PROVED, PROOF)
           // Unfolded, a view has everything that it has folded.
-          const folded = isWhole ? await axeViolations(page) : []
+          const folded = isLong ? await axeViolations(page) : []
           expect({ name, folded }).toEqual({ name, folded: [] })
           await page.evaluate(UNFOLD)
           expect({ name, unfolded: await axeViolations(page) }).toEqual({ name, unfolded: [] })

@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync, renameSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { isWhole } from '../support/length.js'
+import { isLong } from '../support/length.js'
 import { packedProject, type PackedProject } from '../support/packed.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
 
@@ -201,7 +201,7 @@ describe('a ledger that is let go of', () => {
 
 const examples = readdirSync('examples').filter((name) => name.endsWith('.ts'))
 describe('the examples of the package', () => {
-  it.each(isWhole ? examples : examples.slice(0, 2))('%s runs from where it was installed', (name) => {
+  it.each(isLong ? examples : examples.slice(0, 2))('%s runs from where it was installed', (name) => {
     const { status, stdout, stderr } = project.run([
       process.execPath,
       `node_modules/context-ledger/dist/examples/${name.replace(/ts$/u, 'js')}`,
