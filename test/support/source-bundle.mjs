@@ -7,7 +7,7 @@
  */
 import { build } from 'esbuild'
 import { existsSync, readdirSync, statSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { isInScript } from './source-modules.mjs'
@@ -85,6 +85,7 @@ export async function writeScript() {
     plugins: [replaceEngine],
     logLevel: 'warning',
   })
+  await mkdir(dirname(scriptFile), { recursive: true })
   for (const { path, text } of outputFiles) await writeFile(path, path === scriptFile ? asFunction(text) : text)
 }
 
