@@ -9,7 +9,7 @@
  */
 import { isRecord } from '../lib/is-record.js'
 import { join } from 'node:path'
-import { canonicalJson } from '../domain/values/hash.js'
+import { canonicalJson, sha256 } from '../domain/values/hash.js'
 import { recordable } from '../lib/json.js'
 import { textIn } from '../lib/text-in.js'
 import { countIn, type Fields, inside, jsonText, stemOf, timeIn } from './bodies.js'
@@ -19,6 +19,7 @@ import {
   columnsOf,
   databaseFiles,
   databaseRecords,
+  fromDatabase,
   jsonColumn,
   SQLITE,
   type Database,
@@ -224,30 +225,65 @@ class CursorReader implements TranscriptReader {
   }
 }
 
-/** The composers of a database with their bubbles, in the order of each conversation. */
-function* composerRows(database: Database): Generator<DatabaseRecord> {
-  const select = 'SELECT CAST(value AS TEXT) AS value FROM cursorDiskKV WHERE key = ?'
-  const headerOf = columnsOf(database, 'composerHeaders').has('value')
-    ? (id: string) =>
-        jsonColumn(database.all('SELECT value FROM composerHeaders WHERE composerId = ?', id)[0]?.['value'])
-    : () => undefined
-  const keys = database.all(
-    "SELECT key FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' ORDER BY key",
+const VALUE = 'SELECT CAST(value AS TEXT) AS value FROM cursorDiskKV WHERE key = ?'
+
+const composerIds = (database: Database): readonly string[] =>
+  database
+    .all("SELECT key FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' ORDER BY key")
+    .map(({ key }) => String(key).slice('composerData:'.length))
+
+/** Reads the header of a composer, as text. */
+function headersOf(database: Database): (composerId: string) => unknown {
+  const hasHeaders = columnsOf(database, 'composerHeaders').has('value')
+  return (composerId) =>
+    hasHeaders
+      ? database.all('SELECT value FROM composerHeaders WHERE composerId = ?', composerId)[0]?.['value']
+      : undefined
+}
+
+/**
+ * A digest of each composer. Of its bubbles, it contains numbers and lengths of the rows: Cursor replaces a row, which
+ * gets a new number, and their texts may have a gigabyte.
+ */
+function composerDigests(database: Database): ReadonlyMap<string, string> {
+  const headerOf = headersOf(database)
+  const bubbles = `SELECT count(*) AS rows, max(rowid) AS last, total(rowid) AS numbers,
+    total(octet_length(value)) AS bytes FROM cursorDiskKV WHERE key >= ? AND key < ?`
+  return new Map(
+    composerIds(database).map((id) => [
+      id,
+      sha256(
+        JSON.stringify([
+          database.all(VALUE, `composerData:${id}`)[0]?.['value'],
+          headerOf(id),
+          database.all(bubbles, `bubbleId:${id}:`, `bubbleId:${id};`)[0],
+        ]),
+      ),
+    ]),
   )
-  for (const { key } of keys) {
-    const composerId = String(key).slice('composerData:'.length)
-    const data = jsonColumn(database.all(select, String(key))[0]?.['value'])
+}
+
+/** The composers of a database with their bubbles, in the order of each conversation. */
+function* composerRows(
+  database: Database,
+  isWanted: (composerId: string) => boolean = () => true,
+): Generator<DatabaseRecord> {
+  const headerOf = headersOf(database)
+  for (const composerId of composerIds(database)) {
+    if (!isWanted(composerId)) continue
+    const key = `composerData:${composerId}`
+    const data = jsonColumn(database.all(VALUE, key)[0]?.['value'])
     if (!isRecord(data)) continue
     const inline: readonly unknown[] = Array.isArray(data['conversation']) ? data['conversation'] : []
     const headers: readonly unknown[] = Array.isArray(data['fullConversationHeadersOnly'])
       ? data['fullConversationHeadersOnly']
       : []
     if (inline.length === 0 && headers.length === 0) continue
-    yield { value: { composer: data, composerId, header: headerOf(composerId) }, path: String(key) }
+    yield { value: { composer: data, composerId, header: jsonColumn(headerOf(composerId)) }, path: key }
     for (const entry of inline.length > 0 ? inline : headers) {
       const bubbleId = textIn(inside(entry, 'bubbleId')) ?? ''
       const path = `bubbleId:${composerId}:${bubbleId}`
-      const bubble = inline.length > 0 ? entry : jsonColumn(database.all(select, path)[0]?.['value'])
+      const bubble = inline.length > 0 ? entry : jsonColumn(database.all(VALUE, path)[0]?.['value'])
       if (isRecord(bubble)) yield { value: { bubble, bubbleId }, path }
     }
   }
@@ -291,10 +327,13 @@ export const cursor: Importer = {
     const transcript = isStore(path) ? await transcriptOf(path) : path
     return [...(await databaseFiles(store)), ...(transcript === undefined ? [] : [transcript])]
   },
-  records(path, layout) {
+  records(path, layout, isWanted) {
     if (/\/store\.db(?:-wal)?$/iu.test(path.replaceAll('\\', '/'))) return databaseRecords(path, storeRows(path))
-    return layout === 'own' && !/\.jsonl$/iu.test(path) ? databaseRecords(path, composerRows) : undefined
+    return layout === 'own' && !/\.jsonl$/iu.test(path)
+      ? databaseRecords(path, (database) => composerRows(database, isWanted))
+      : undefined
   },
+  digests: (path) => (/\.vscdb$/iu.test(path) ? fromDatabase(path, composerDigests) : undefined),
   makesContentIds: true,
   read: (path, contentId) =>
     withoutRepeats(new CursorReader(path, contentId), { id: 'id', times: ['timestamp', 'timestamp_ms'] }),

@@ -97,16 +97,19 @@ function hasLinesOfJson(text: string): boolean {
 /**
  * The items of a transcript, in order. If a conversation consists of several files, they are read one after another,
  * and the final items follow the last one.
+ * @param isWanted whether a conversation of the importer's `digests` is read; by default all are
  */
 export async function* readTranscript(
   path: string,
   importer: Importer,
   layout: Layout,
   contentId: ContentId,
+  isWanted?: (conversation: string) => boolean,
 ): AsyncGenerator<TranscriptItem> {
   const reader = importer.read(path, contentId)
   const files = (await importer.siblings?.(path)) ?? [path]
-  for (const file of files) yield* itemsFrom(reader, importer.records?.(file, layout) ?? recordsOf(file, layout))
+  for (const file of files)
+    yield* itemsFrom(reader, importer.records?.(file, layout, isWanted) ?? recordsOf(file, layout))
   yield* toRecordable(reader.end())
 }
 

@@ -89,6 +89,19 @@ export async function databaseFiles(path: string): Promise<readonly string[]> {
   return (await stat(log).catch(() => undefined)) === undefined ? [path] : [path, log]
 }
 
+/** What is read from a database; undefined if it cannot be read. */
+export function fromDatabase<T>(path: string, read: (database: Database) => T): T | undefined {
+  let database: Database | undefined
+  try {
+    database = openDatabase(path)
+    return database === undefined ? undefined : read(database)
+  } catch {
+    return undefined
+  } finally {
+    database?.close()
+  }
+}
+
 /**
  * The records of a database. If it cannot be read, the only item is damage with the reason.
  * @param read yields the records in the order of the conversations

@@ -265,8 +265,18 @@ export interface Importer {
   /**
    * The records of a file whose layout does not determine how to read it (a database, a compressed file); undefined for
    * other files. Unreadable records are yielded as damage.
+   * @param isWanted whether a conversation of `digests` is read; by default all are
    */
-  records?(path: string, layout: Layout): AsyncIterable<TranscriptRecord | DamageItem> | undefined
+  records?(
+    path: string,
+    layout: Layout,
+    isWanted?: (conversation: string) => boolean,
+  ): AsyncIterable<TranscriptRecord | DamageItem> | undefined
+  /**
+   * The conversations of a large file with a digest each, which changes with whatever `records` reads of it, so that
+   * only changed ones are read again. Undefined for other files, and for a file that cannot be read.
+   */
+  digests?(path: string): ReadonlyMap<string, string> | undefined
   /** True if the reader makes ids from content, with `contentId`. */
   readonly makesContentIds?: true
   /**

@@ -24,7 +24,7 @@ import { isRecordedWithPlainIds } from '../importers/plain-ids.js'
 import { GrowingLines } from '../importers/growing-lines.js'
 import { headOf } from '../importers/records-of.js'
 import { unreadFormOf } from '../importers/unread-forms.js'
-import { fileKey, signatureOf } from '../importers/signature.js'
+import { conversationKey, fileKey, signaturesOf, type TranscriptSignatures } from '../importers/signature.js'
 import type { Importer, Layout, TranscriptItem, TranscriptReader } from '../importers/transcript.js'
 import { conversationStream } from '../domain/values/ids.js'
 import type { Clock } from '../ports/clock.js'
@@ -156,6 +156,18 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
   /** The digest of a file in an erasable ledger is keyed: a plain one would confirm a guess of what was erased of it. */
   const digestOf = (sha256: string): string => parts.log.keys?.fingerprint('file', sha256) ?? sha256
 
+  /** Of a file with many conversations, those that changed since their last import; undefined for other files. */
+  async function changedOf(
+    file: string,
+    { conversations }: TranscriptSignatures,
+  ): Promise<TranscriptSignatures['conversations']> {
+    if (conversations === undefined) return undefined
+    const before = await files.find([...conversations.keys()].map((id) => conversationKey(file, id)))
+    return new Map(
+      [...conversations].filter(([id, { sha256 }]) => before.get(conversationKey(file, id))?.sha256 !== sha256),
+    )
+  }
+
   /** The ids with which a transcript is recorded, or was recorded before its log became erasable. */
   async function contentIdFor(file: string, importer: Importer, layout: Layout): Promise<ContentId> {
     const { keys, store } = parts.log
@@ -205,7 +217,7 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
     // A file that changed under its reader is not the one that was read.
     const { signature } = place.lines
     if (signature !== undefined) {
-      await files.remember(key, { ...signature, sha256: digestOf(signature.sha256) })
+      await files.remember(new Map([[key, { ...signature, sha256: digestOf(signature.sha256) }]]))
       places.set(key, place)
     }
     return await reportProgress(file, place.program, recorded)
@@ -289,14 +301,16 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
       }
       const { importer, layout } = await ofProgram(file, input.from)
       const { program } = importer
-      const before = await files.find(key)
-      const signature = await signatureOf((await importer.siblings?.(file)) ?? [file], before, digestOf)
-      if (before?.sha256 === signature.sha256)
+      const before = (await files.find([key])).get(key)
+      const signatures = await signaturesOf(file, importer, before, digestOf)
+      if (before?.sha256 === signatures.file.sha256)
         return { file, program, unchanged: true, conversations: [], leftOut: {}, damage: [] }
+      const changed = await changedOf(file, signatures)
+      const isWanted = (conversation: string): boolean => changed?.has(conversation) ?? true
       const contentId = await contentIdFor(file, importer, layout)
       const { onItem: _listener, ...checkOptions } = optionsOf(program)
       valueOf(
-        await createCheckTranscript(parts)(readTranscript(file, importer, layout, contentId), checkOptions),
+        await createCheckTranscript(parts)(readTranscript(file, importer, layout, contentId, isWanted), checkOptions),
         problem,
       )
       for (let readings = 1; ; readings += 1) {
@@ -307,9 +321,9 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
         try {
           const items =
             lines === undefined || handle === undefined
-              ? readTranscript(file, importer, layout, contentId)
+              ? readTranscript(file, importer, layout, contentId, isWanted)
               : readAppendedRecords(reader, lines.records(handle))
-          const writtenAt = timeOf(signature.modifiedAtMs)
+          const writtenAt = timeOf(signatures.file.modifiedAtMs)
           const recorded = await recorder.take(items, { ...optionsOf(program), writtenAt })
           // Another importer of the same conversation was faster. The next attempt recognizes its events.
           if (E.isLeft(recorded) && MET.has(recorded.left.kind) && readings < READINGS) continue
@@ -321,7 +335,12 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
           if (layoutAfter !== layout) throw problem({ kind: 'NotOfProgram', file, program })
           if (lines !== undefined)
             return await cachedPlace(file, key, { program, optionsKey, lines, reader, recorder }, result)
-          await files.remember(key, signature)
+          await files.remember(
+            new Map([
+              [key, signatures.file],
+              ...[...(changed ?? [])].map(([id, each]) => [conversationKey(file, id), each] as const),
+            ]),
+          )
           return await reportProgress(file, program, result)
         } finally {
           await handle?.close()

@@ -3,7 +3,7 @@
  * lost, the next import parses the files again, without recording duplicates.
  */
 
-/** Size, time and hash of the files of one conversation at their last import. */
+/** Size, time and hash of a file, of the files of a conversation or of a conversation in a file, at the last import. */
 export interface FileSignature {
   /** Total size in bytes. */
   readonly bytes: number
@@ -14,8 +14,11 @@ export interface FileSignature {
 }
 
 export interface ImportedFiles {
-  /** The signature of the last import into this ledger; undefined if there was none. `fileKey` is host and path. */
-  find(fileKey: string): Promise<FileSignature | undefined>
-  /** Stores the signature of an import. */
-  remember(fileKey: string, signature: FileSignature): Promise<void>
+  /**
+   * The signatures of the last import into this ledger, by key, of those that were imported. The key of a file is its
+   * host and path; that of a conversation in a large file adds its id.
+   */
+  find(keys: readonly string[]): Promise<ReadonlyMap<string, FileSignature>>
+  /** Stores the signatures of an import, by key. */
+  remember(signatures: ReadonlyMap<string, FileSignature>): Promise<void>
 }

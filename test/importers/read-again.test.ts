@@ -134,4 +134,51 @@ databases('Cursor', () => {
       ])
     },
   )
+
+  // The lengths of texts are asked of Node's own SQLite only.
+  const itOnNode = process.getBuiltinModule('node:sqlite') === undefined ? it.skip : it
+
+  itOnNode('reads only the conversations of a database that changed', async () => {
+    const composer = (id: string, changedAt: number, ...bubbleIds: readonly string[]): Raw => ({
+      composerId: id,
+      lastUpdatedAt: changedAt,
+      fullConversationHeadersOnly: bubbleIds.map((bubbleId) => ({ bubbleId, type: 1 })),
+    })
+    const row = (key: string, value: Raw): string => insert('cursorDiskKV', { key, value })
+    const bubble = (composerId: string, bubbleId: string, text: string): string =>
+      row(`bubbleId:${composerId}:${bubbleId}`, { bubbleId, type: 1, text })
+    const call = (composerId: string, status: string): string =>
+      row(`bubbleId:${composerId}:call`, {
+        bubbleId: 'call',
+        type: 2,
+        toolFormerData: { toolCallId: 't1', name: 'count', params: {}, result: 'Two.', status },
+      })
+    const file = join(folder, 'state.vscdb')
+    const ids = ['c-1', 'c-10', 'c-2']
+    sqlite(
+      file,
+      [
+        'CREATE TABLE cursorDiskKV (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB);',
+        ...ids.flatMap((id) => [
+          row(`composerData:${id}`, composer(id, 1, 'b1', 'call')),
+          bubble(id, 'b1', `Hoist ${id}.`),
+          call(id, 'executing'),
+        ]),
+      ].join('\n'),
+    )
+    const imported = async (): Promise<readonly string[]> =>
+      (await ledger.transcripts.import(file)).conversations.map(({ sourceId }) => sourceId).toSorted()
+    expect(await imported()).toEqual(ids)
+    sqlite(
+      file,
+      `${row('composerData:c-1', composer('c-1', 2, 'b1', 'call', 'b2'))}\n${bubble('c-1', 'b2', 'Lower it.')}`,
+    )
+    expect(await imported()).toEqual(['c-1'])
+    expect(await contextOf('cursor/c-1')).toEqual(['Hoist c-1.', null, expect.any(String), 'Lower it.'])
+    // A row of the same length in the place of another.
+    sqlite(file, call('c-10', 'completed'))
+    expect(await imported()).toEqual(['c-10'])
+    expect(await contextOf('cursor/c-10')).toEqual(['Hoist c-10.', null, 'Two.'])
+    expect(await imported()).toEqual([])
+  })
 })
