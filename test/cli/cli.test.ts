@@ -10,6 +10,7 @@ import { OpenDirectory } from '../support/open-directory.js'
 import { runCli, spawnCli, startCli, type CliResult } from '../support/cli.js'
 import { passedOff } from '../support/json.js'
 import { startOpenAiStub, stubAnswers, type OpenAiStub, stubFlags } from '../support/openai-stub.js'
+import { longTest } from '../support/length.js'
 
 // Each command is a process that opens a database, which takes seconds.
 jest.setTimeout(180_000)
@@ -115,20 +116,23 @@ describe('words', () => {
     expect(await errorOf([])).toMatch(/^error: /u)
   })
 
-  it('says that it makes a new ledger, the first time alone; takes an id that begins with a dash behind --', async () => {
-    await writeFile(join(folder, 'dash.jsonl'), '{"role":"user","content":"hello"}\n')
-    const made = await run(['import', 'dash.jsonl', '--store', 'dashes', '--conversation=-rf'])
-    expect(made).toMatchObject({
-      status: 0,
-      stderr: expect.stringMatching(/^making a new ledger in .*dashes: once, and a few seconds\n/u),
-    })
-    const read = await run(['context', '--store', 'dashes', '--', '-rf'])
-    expect(read).toMatchObject({
-      status: 0,
-      stdout: expect.stringContaining('hello'),
-      stderr: expect.not.stringContaining('making'),
-    })
-  })
+  longTest(
+    'says that it makes a new ledger, the first time alone; takes an id that begins with a dash behind --',
+    async () => {
+      await writeFile(join(folder, 'dash.jsonl'), '{"role":"user","content":"hello"}\n')
+      const made = await run(['import', 'dash.jsonl', '--store', 'dashes', '--conversation=-rf'])
+      expect(made).toMatchObject({
+        status: 0,
+        stderr: expect.stringMatching(/^making a new ledger in .*dashes: once, and a few seconds\n/u),
+      })
+      const read = await run(['context', '--store', 'dashes', '--', '-rf'])
+      expect(read).toMatchObject({
+        status: 0,
+        stdout: expect.stringContaining('hello'),
+        stderr: expect.not.stringContaining('making'),
+      })
+    },
+  )
 
   it('reads of no ledger that is not there, and makes none', async () => {
     const { status, stdout, stderr } = await run(['list', '--store', 'nowhere', '--json'])
@@ -139,7 +143,7 @@ describe('words', () => {
     expect(await exists(join(folder, 'nowhere'))).toBe(false)
   })
 
-  it('names the variable of a key that is missing, before anything is made', async () => {
+  longTest('names the variable of a key that is missing, before anything is made', async () => {
     await writeFile(join(folder, 'one.jsonl'), '{"role":"user","content":"hello"}\n')
     const { status, stderr } = await run([
       'import',
@@ -213,7 +217,7 @@ describe('a ledger', () => {
   // Skipped on systems without this device.
   const describeFullDisk = existsSync('/dev/full') ? describe : describe.skip
   describeFullDisk('on a full disk', () => {
-    it('says in one sentence that its output cannot be written', async () => {
+    longTest('says in one sentence that its output cannot be written', async () => {
       const full = await open('/dev/full', 'w')
       const result = await spawnCli(['context', 'sample-harbour'], { cwd: folder, output: full.fd })
       const nothingToWrite = await spawnCli(['contxet'], { cwd: folder, output: full.fd })
@@ -226,30 +230,35 @@ describe('a ledger', () => {
     })
   })
 
-  it('gives the context as it stood: at a revision or a time, through either view, and the live messages', async () => {
-    const prune = events(json(await run(['log', 'sample-harbour', '--json']))).findLast(
-      ({ type }) => type === 'MessagesPruned',
-    )
-    const revision = prune?.revision ?? ''
-    const then = json(await run(['context', 'sample-harbour', '--at', revision, '--json']))
-    expect([then['revision'], then['hash']]).toEqual([revision, prune?.data.contextHash])
-    const byTime = json(await run(['context', 'sample-harbour', '--at', prune?.metadata.recordedAt ?? '', '--json']))
-    expect(byTime).toEqual(then)
-    const otherView = json(
-      await run(['context', 'sample-harbour', '--at', revision, '--view', 'session-summary', '--json']),
-    )
-    expect(otherView['inForce']).toEqual({ view: 'clip-archive', hash: then['hash'] })
-    expect(otherView['hash']).not.toBe(then['hash'])
-    expect(JSON.stringify(otherView['messages'])).toContain('## Session Summary')
-    expect((await run(['context', 'sample-harbour', '--at', revision, '--view', 'session-summary'])).stdout).toContain(
-      `no model received this context: the active view was clip-archive, and its context has the SHA-256 ${String(then['hash'])}`,
-    )
-    const live = json(await run(['context', 'sample-harbour', '--at', revision, '--live', '--json']))
-    expect(Object.keys(live)).toEqual(['conversationId', 'revision', 'recordedAt', 'messages'])
-    expect([live['revision'], live['recordedAt']]).toEqual([revision, prune?.metadata.recordedAt])
-  })
+  longTest(
+    'gives the context as it stood: at a revision or a time, through either view, and the live messages',
+    async () => {
+      const prune = events(json(await run(['log', 'sample-harbour', '--json']))).findLast(
+        ({ type }) => type === 'MessagesPruned',
+      )
+      const revision = prune?.revision ?? ''
+      const then = json(await run(['context', 'sample-harbour', '--at', revision, '--json']))
+      expect([then['revision'], then['hash']]).toEqual([revision, prune?.data.contextHash])
+      const byTime = json(await run(['context', 'sample-harbour', '--at', prune?.metadata.recordedAt ?? '', '--json']))
+      expect(byTime).toEqual(then)
+      const otherView = json(
+        await run(['context', 'sample-harbour', '--at', revision, '--view', 'session-summary', '--json']),
+      )
+      expect(otherView['inForce']).toEqual({ view: 'clip-archive', hash: then['hash'] })
+      expect(otherView['hash']).not.toBe(then['hash'])
+      expect(JSON.stringify(otherView['messages'])).toContain('## Session Summary')
+      expect(
+        (await run(['context', 'sample-harbour', '--at', revision, '--view', 'session-summary'])).stdout,
+      ).toContain(
+        `no model received this context: the active view was clip-archive, and its context has the SHA-256 ${String(then['hash'])}`,
+      )
+      const live = json(await run(['context', 'sample-harbour', '--at', revision, '--live', '--json']))
+      expect(Object.keys(live)).toEqual(['conversationId', 'revision', 'recordedAt', 'messages'])
+      expect([live['revision'], live['recordedAt']]).toEqual([revision, prune?.metadata.recordedAt])
+    },
+  )
 
-  it('shows what a cycle took out and put in', async () => {
+  longTest('shows what a cycle took out and put in', async () => {
     const document = json(await run(['diff', 'sample-harbour', '--cycle', '2', '--json']))
     expect(Object.keys(document)).toEqual([
       'conversationId',
@@ -313,7 +322,7 @@ describe('a ledger', () => {
     expect(errorOn(stderr)).toMatchObject({ kind, message: expect.stringMatching(sentence) })
   })
 
-  it('searches one query, and a file of queries line by line', async () => {
+  longTest('searches one query, and a file of queries line by line', async () => {
     const keys = [
       'conversationId',
       'batchId',
@@ -341,7 +350,7 @@ describe('a ledger', () => {
     expect(String(one.hits[0]?.['text'])).toContain('INV-2026-00317')
   })
 
-  it('takes chat arrays and lines without ids, each message once', async () => {
+  longTest('takes chat arrays and lines without ids, each message once', async () => {
     const chat = [
       { role: 'user', content: 'which port?' },
       {
@@ -365,7 +374,7 @@ describe('a ledger', () => {
     expect(errorOn(wrong.stderr).message).toContain('standard input:3')
   })
 
-  it('appends near the limit, and asks no model for what is only ahead of need', async () => {
+  longTest('appends near the limit, and asks no model for what is only ahead of need', async () => {
     const long = Array.from({ length: 31 }, (_unused, at) =>
       JSON.stringify({
         role: at % 2 === 0 ? 'user' : 'assistant',
@@ -383,7 +392,7 @@ describe('a ledger', () => {
     expect(stub.calls).toHaveLength(0)
   })
 
-  it('appends, and tells a compaction that failed by its status, its sentence and its log', async () => {
+  longTest('appends, and tells a compaction that failed by its status, its sentence and its log', async () => {
     const appended = json(
       await run(['append', 'my chat', '--id', 'u-9', '--pin', '--json'], 'never touch production\n'),
     )
@@ -399,76 +408,91 @@ describe('a ledger', () => {
     expect(compacted['messagesCompressed']).toBeGreaterThan(0)
   })
 
-  it('explains all that is compacted, a batch that a search found, and a line of the context, down to the messages', async () => {
-    const { hits } = json(
-      await run(['search', 'invoice', 'INV-2026-00317', '--limit', '10', '--json', '--conversation', 'sample-harbour']),
-    )
-    const batchId = String(hits.find((hit) => hit['batchId'] !== null)?.['batchId'])
-    const found = await run(['search', 'invoice', 'INV-2026-00317', '--conversation', 'sample-harbour'])
-    expect(found.stdout).toContain(`context-ledger explain sample-harbour --batch ${batchId}`)
+  longTest(
+    'explains all that is compacted, a batch that a search found, and a line of the context, down to the messages',
+    async () => {
+      const { hits } = json(
+        await run([
+          'search',
+          'invoice',
+          'INV-2026-00317',
+          '--limit',
+          '10',
+          '--json',
+          '--conversation',
+          'sample-harbour',
+        ]),
+      )
+      const batchId = String(hits.find((hit) => hit['batchId'] !== null)?.['batchId'])
+      const found = await run(['search', 'invoice', 'INV-2026-00317', '--conversation', 'sample-harbour'])
+      expect(found.stdout).toContain(`context-ledger explain sample-harbour --batch ${batchId}`)
 
-    const tree = await run(['explain', 'sample-harbour', '--batch', batchId, '--open'])
-    expect(tree.status).toBe(0)
-    for (const part of [
-      batchId,
-      'INV-2026-00317',
-      'made by    extractive, extractive-3',
-      'trigger, threshold 1,920 = (2,400 - 0 - 0 - 0) x 0.8',
-      `by ${userInfo().username}@${hostname()}`,
-      'No prompt: sentences are chosen',
-    ])
-      expect(tree.stdout).toContain(part)
+      const tree = await run(['explain', 'sample-harbour', '--batch', batchId, '--open'])
+      expect(tree.status).toBe(0)
+      for (const part of [
+        batchId,
+        'INV-2026-00317',
+        'made by    extractive, extractive-3',
+        'trigger, threshold 1,920 = (2,400 - 0 - 0 - 0) x 0.8',
+        `by ${userInfo().username}@${hostname()}`,
+        'No prompt: sentences are chosen',
+      ])
+        expect(tree.stdout).toContain(part)
 
-    const view = json(await run(['explain', 'sample-harbour', '--json']))
-    const context = (await run(['context', 'sample-harbour'])).stdout
-    expect(context).toContain('context-ledger explain sample-harbour')
-    const activeBatch = view.batches.find(({ state }) => state === 'shown')
-    const line = activeBatch?.content.split('\n').at(1) ?? ''
-    expect(context).toContain(line)
-    expect(json(await run(['explain', 'sample-harbour', '--line', line, '--json']))).toMatchObject({
-      kind: 'batch',
-      batch: { batchId: activeBatch?.batchId, chunk: { summarizer: { strategy: 'extractive' } } },
-    })
+      const view = json(await run(['explain', 'sample-harbour', '--json']))
+      const context = (await run(['context', 'sample-harbour'])).stdout
+      expect(context).toContain('context-ledger explain sample-harbour')
+      const activeBatch = view.batches.find(({ state }) => state === 'shown')
+      const line = activeBatch?.content.split('\n').at(1) ?? ''
+      expect(context).toContain(line)
+      expect(json(await run(['explain', 'sample-harbour', '--line', line, '--json']))).toMatchObject({
+        kind: 'batch',
+        batch: { batchId: activeBatch?.batchId, chunk: { summarizer: { strategy: 'extractive' } } },
+      })
 
-    const mistyped = await run(['explain', 'sample-harbour', '--batch', `${batchId.slice(0, -1)}z`, '--json'])
-    expect([mistyped.status, mistyped.stdout, errorOn(mistyped.stderr).kind]).toEqual([2, '', 'NoSuchBatch'])
-    expect(errorOn(mistyped.stderr).message).toContain(`did you mean ${batchId}?`)
-    expect(
-      errorOn((await run(['explain', 'sample-harbour', '--line', 'nobody said this', '--json'])).stderr).kind,
-    ).toBe('NoSuchLine')
-  })
+      const mistyped = await run(['explain', 'sample-harbour', '--batch', `${batchId.slice(0, -1)}z`, '--json'])
+      expect([mistyped.status, mistyped.stdout, errorOn(mistyped.stderr).kind]).toEqual([2, '', 'NoSuchBatch'])
+      expect(errorOn(mistyped.stderr).message).toContain(`did you mean ${batchId}?`)
+      expect(
+        errorOn((await run(['explain', 'sample-harbour', '--line', 'nobody said this', '--json'])).stderr).kind,
+      ).toBe('NoSuchLine')
+    },
+  )
 
-  it('counts what compaction took and saved, by conversation and in total, and names the field of a wrong price', async () => {
-    await writeFile(
-      join(folder, 'prices.json'),
-      JSON.stringify({ 'stub-1': { promptPerMillion: 1, completionPerMillion: 2, currency: 'USD' } }),
-    )
-    const { stdout } = await run(['stats', '--prices', 'prices.json', '--json'])
-    const document = parse(stdout)
-    expect(document.conversations).toHaveLength(2)
-    expect(document['total']).toMatchObject({
-      conversations: 2,
-      messages: 205,
-      failures: { unauthorized: 1 },
-      cost: [],
-      unpriced: [],
-      models: [{ model: 'extractive-3', charge: { kind: 'free' } }],
-    })
-    const one = await run(['stats', 'sample-harbour'])
-    expect(one.stdout).toMatch(/messages +201: .*\n.*compaction +\d+ cycles/u)
-    expect(one.stdout).toContain('unauthorized 1')
+  longTest(
+    'counts what compaction took and saved, by conversation and in total, and names the field of a wrong price',
+    async () => {
+      await writeFile(
+        join(folder, 'prices.json'),
+        JSON.stringify({ 'stub-1': { promptPerMillion: 1, completionPerMillion: 2, currency: 'USD' } }),
+      )
+      const { stdout } = await run(['stats', '--prices', 'prices.json', '--json'])
+      const document = parse(stdout)
+      expect(document.conversations).toHaveLength(2)
+      expect(document['total']).toMatchObject({
+        conversations: 2,
+        messages: 205,
+        failures: { unauthorized: 1 },
+        cost: [],
+        unpriced: [],
+        models: [{ model: 'extractive-3', charge: { kind: 'free' } }],
+      })
+      const one = await run(['stats', 'sample-harbour'])
+      expect(one.stdout).toMatch(/messages +201: .*\n.*compaction +\d+ cycles/u)
+      expect(one.stdout).toContain('unauthorized 1')
 
-    await writeFile(
-      join(folder, 'wrong.json'),
-      JSON.stringify({ 'stub-1': { promptPerMillion: 'much', completionPerMillion: 2, currency: 'USD' } }),
-    )
-    const wrong = await runCli(['stats'], { cwd: folder, env: { CONTEXT_LEDGER_PRICES: 'wrong.json' } })
-    expect([wrong.status, wrong.stdout]).toEqual([2, ''])
-    expect(wrong.stderr).toMatch(/wrong\.json: stub-1\.promptPerMillion must be a number/u)
-    expect((await run(['stats', 'nobody'])).status).toBe(2)
-  })
+      await writeFile(
+        join(folder, 'wrong.json'),
+        JSON.stringify({ 'stub-1': { promptPerMillion: 'much', completionPerMillion: 2, currency: 'USD' } }),
+      )
+      const wrong = await runCli(['stats'], { cwd: folder, env: { CONTEXT_LEDGER_PRICES: 'wrong.json' } })
+      expect([wrong.status, wrong.stdout]).toEqual([2, ''])
+      expect(wrong.stderr).toMatch(/wrong\.json: stub-1\.promptPerMillion must be a number/u)
+      expect((await run(['stats', 'nobody'])).status).toBe(2)
+    },
+  )
 
-  it('lists, rebuilds and verifies; a fact that was changed ends with 4', async () => {
+  longTest('lists, rebuilds and verifies; a fact that was changed ends with 4', async () => {
     const listed = json(await run(['list', '--json']))
     expect(
       listed.conversations

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { openLedger } from '../../src/index.js'
 import { runCli } from '../support/cli.js'
 import { SMALL, talk } from '../support/conversations.js'
+import { longTest } from '../support/length.js'
 
 let folder: string
 
@@ -90,7 +91,7 @@ it('leaves no words of a command in the directory', async () => {
     expect(await readFile(join(folder, 'store', 'lock', name), 'utf8').catch(() => '')).not.toContain('Ursula')
 })
 
-it('names the reports that were written from these conversations, and does not delete them', async () => {
+longTest('names the reports that were written from these conversations, and does not delete them', async () => {
   const files = ['page.html', 'forgotten.html', 'all.html', 'other.html'].map((name) => join(folder, name))
   const [page = '', forgotten = '', all = '', other = ''] = files
   for (const words of [
@@ -109,7 +110,7 @@ it('names the reports that were written from these conversations, and does not d
   for (const file of [page, all, other]) expect((await stat(file)).size).toBeGreaterThan(0)
 })
 
-it('names the commands for a new summary of what remains, and they work', async () => {
+longTest('names the commands for a new summary of what remains, and they work', async () => {
   const replayWords = ['replay', 'long', '--yes', '--json']
   const editionOf = ({ stdout }: { readonly stdout: string }): string => String(JSON.parse(stdout).editionId)
   const former = editionOf(await command(replayWords))
@@ -127,7 +128,7 @@ it('names the commands for a new summary of what remains, and they work', async 
   expect(await command(['verify'])).toMatchObject({ status: 0 })
 })
 
-it('makes a new summary of what remains, and adopts it', async () => {
+longTest('makes a new summary of what remains, and adopts it', async () => {
   const erased = await run(['--conversation', 'long', '--message', 'm3', ...REASON, '--yes', '--resummarize', '--json'])
   const { resummarized } = JSON.parse(erased.stdout)
   expect(resummarized).toMatchObject([{ conversationId: 'long' }])

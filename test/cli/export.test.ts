@@ -10,6 +10,7 @@ import { runCli } from '../support/cli.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { startOpenAiStub, type OpenAiStub } from '../support/openai-stub.js'
 import { plantedSecrets } from '../support/planted-secrets.js'
+import { longTest } from '../support/length.js'
 
 const [secret = { text: '', kind: '', secret: '' }] = plantedSecrets(1, 21)
 const WORDS = 'a text that no export has'
@@ -142,7 +143,7 @@ describe('export', () => {
     expect(text).not.toContain(secret.secret)
   })
 
-  it('has API activities of OCSF', async () => {
+  longTest('has API activities of OCSF', async () => {
     const all = z.array(apiActivity).parse(await exported('--format', 'ocsf'))
     expect(JSON.stringify(all)).not.toContain(WORDS)
     expect(all.map(({ api }) => api.operation)).toEqual(
@@ -150,7 +151,7 @@ describe('export', () => {
     )
   })
 
-  it('has spans of OpenTelemetry: requests to the model, and the cycle that is linked to them', async () => {
+  longTest('has spans of OpenTelemetry: requests to the model, and the cycle that is linked to them', async () => {
     const read = async (...words: string[]) =>
       z
         .array(otlp)
@@ -191,7 +192,7 @@ describe('export', () => {
     expect(JSON.stringify(await read('--content'))).toContain('gen_ai.output.messages')
   })
 
-  it('follows new events until it is aborted, of one conversation or of all', async () => {
+  longTest('follows new events until it is aborted, of one conversation or of all', async () => {
     const ledger = await openLedger({ store: 'memory', ahead: false })
     await ledger.append('one', { id: 'm1', role: 'user', content: 'x' })
     await ledger.append('two', { id: 'm2', role: 'user', content: 'x' })

@@ -11,6 +11,7 @@ import { readSession, writeSession } from '../support/damage/session-files.js'
 import { sessions } from '../support/damage/sessions.js'
 import { jsonAs } from '../support/json.js'
 import { hasSqlite, sqlite } from '../support/sqlite-program.js'
+import { longTest } from '../support/length.js'
 
 interface ImportReport {
   readonly conversations: readonly { readonly conversationId: string }[]
@@ -174,7 +175,7 @@ const hasNoReader = process.getBuiltinModule('node:sqlite') === undefined && has
 const describeWithoutReader: typeof describe.skip = hasNoReader ? describe : describe.skip
 
 describeWithoutReader('a database on a Node that cannot read it', () => {
-  it('is refused with status 2, and with the version that can', async () => {
+  longTest('is refused with status 2, and with the version that can', async () => {
     const database = sessions.find(({ program, isDatabase }) => program === 'cursor' && isDatabase === true)
     const [[path, statements] = ['', '']] = Object.entries(database?.files ?? {})
     await mkdir(dirname(join(folder, path)), { recursive: true })

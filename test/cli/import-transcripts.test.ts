@@ -7,6 +7,7 @@ import { claudeCodeLines } from '../support/claude-code-transcript.js'
 import { runCli, type CliResult } from '../support/cli.js'
 import { jsonAs } from '../support/json.js'
 import { copilotCli } from '../support/written/copilot-cli.js'
+import { longTest } from '../support/length.js'
 
 interface ImportReport {
   readonly transcripts?: readonly {
@@ -59,7 +60,7 @@ describe('import of transcripts', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('discovers newer programs in their own directories, and samples a file without its texts', async () => {
+  longTest('discovers newer programs in their own directories, and samples a file without its texts', async () => {
     const other = join(folder, 'other-home')
     const session = join(other, '.copilot', 'session-state', 'session-4')
     await mkdir(session, { recursive: true })
@@ -109,14 +110,14 @@ describe('import of transcripts', () => {
     expect(json.wouldImport.bytes).toBeGreaterThan(json.wouldImport.tokens)
   })
 
-  it('counts the tokens of a file of messages in a dry run', async () => {
+  longTest('counts the tokens of a file of messages in a dry run', async () => {
     const file = join(folder, 'chat.jsonl')
     await writeFile(file, '{"role":"user","content":"Never touch production."}\n')
     const { stdout } = await run(['import', '--dry-run', file])
     expect(stdout).toMatch(/^Would import 1 message \(dry run\): [1-9]\d* tokens, 52 bytes, 1 conversation/mu)
   })
 
-  it('lists ten skipped files, one in a line, and counts the others', async () => {
+  longTest('lists ten skipped files, one in a line, and counts the others', async () => {
     const many = join(folder, 'many')
     await mkdir(many)
     await writeFile(join(many, 'chat.jsonl'), '{"role":"user","content":"hello"}\n')
@@ -148,7 +149,7 @@ describe('import of transcripts', () => {
     ])
   })
 
-  it('takes what was cut off when it is whole', async () => {
+  longTest('takes what was cut off when it is whole', async () => {
     const file = join(home, '.claude', 'projects', '-srv-harbour', 'session-2.jsonl')
     await writeFile(file, `${claudeCodeLines(3, [], 'session-2').join('\n')}\n`)
     const whole = report(await run(['import', file, '--json']))

@@ -8,6 +8,7 @@ import { openLedger } from '../../src/index.js'
 import { runCli } from '../support/cli.js'
 import { plantedSecrets } from '../support/planted-secrets.js'
 import { startTestService } from '../support/service.js'
+import { longTest } from '../support/length.js'
 
 let folder: string
 const [secret = { text: '', kind: '', secret: '' }] = plantedSecrets(1, 3)
@@ -99,7 +100,7 @@ it('says it in words', async () => {
   )
 })
 
-it('prints no title with a secret', async () => {
+longTest('prints no title with a secret', async () => {
   const { stdout } = await run('secrets', 'scan', 'titled')
   expect(stdout).toContain(`in titled "the key is [secret:${secret.kind}:`)
   expect(stdout).not.toContain(secret.secret)
@@ -113,7 +114,7 @@ it.each([[['secrets', 'scan']], [['secrets', 'scan', 'open', '--all']]])('refuse
   expect(await run(...words)).toMatchObject({ status: 2, stderr: expect.stringContaining('--all') })
 })
 
-it('is visible in verify', async () => {
+longTest('is visible in verify', async () => {
   const { status, stdout } = await run('verify')
   expect([status, stdout]).toEqual([0, expect.stringMatching(/^redaction off open "new": /mu)])
   expect(JSON.parse((await run('verify', '--json')).stdout)).toMatchObject({ redactionOff: ['open', 'titled'] })

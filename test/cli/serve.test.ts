@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { runCli, spawnCli, startCli } from '../support/cli.js'
 import { certificateIn, certificateOfTime } from '../support/kurrentdb/certificate.js'
+import { longTest } from '../support/length.js'
 
 let cwd: string
 beforeAll(async () => {
@@ -68,7 +69,7 @@ describe('with TLS', () => {
     }
   })
 
-  it('shakes hands with who trusts its certificate, and with nobody else', async () => {
+  longTest('shakes hands with who trusts its certificate, and with nobody else', async () => {
     const child = startCli(['serve', '--port', '0', '--tls-cert', 'certificate.pem', '--tls-key', 'key.pem'], {
       cwd: folder,
     })

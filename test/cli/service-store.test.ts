@@ -10,6 +10,7 @@ import { startService, type Server } from '../../src/service/server.js'
 import { runCli, type CliResult } from '../support/cli.js'
 import { talk } from '../support/conversations.js'
 import { PEPPER } from '../support/service.js'
+import { longTest } from '../support/length.js'
 
 let cwd: string
 let store: string
@@ -81,7 +82,7 @@ describe('--store http://…', () => {
     expect([overService.status, output(overService)]).toEqual([direct.status, output(direct)])
   })
 
-  it('verifies, which who has the folder open does for others', async () => {
+  longTest('verifies, which who has the folder open does for others', async () => {
     const { status, stdout } = await through('verify')
     expect([status, stdout]).toEqual([0, expect.stringContaining('ok')])
   })
@@ -95,7 +96,7 @@ describe('--store http://…', () => {
     expect([overService.status, overService.stderr]).toEqual([direct.status, direct.stderr])
   })
 
-  it('refuses what a service does by its own settings, and what is done beside the store', async () => {
+  longTest('refuses what a service does by its own settings, and what is done beside the store', async () => {
     const model = await through('compact', 'run', '--model', 'gpt-x')
     expect([model.status, model.stderr]).toEqual([2, expect.stringContaining('--model has no effect with a service')])
     const worker = await through('projections', 'run')

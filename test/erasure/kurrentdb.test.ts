@@ -109,7 +109,7 @@ it('the server receives no readable text, its events stay, and the keys are dest
   expect(await shinglesInFiles(folder, SECRET)).toEqual([])
 })
 
-it('a server that is no erasable ledger receives the texts, so the search above would find them', async () => {
+longTest('a server that is no erasable ledger receives the texts, so the search above would find them', async () => {
   const ledger = await open(false)
   await ledger.append('talk', [{ role: 'user', content: SECRET }])
   await ledger.close()

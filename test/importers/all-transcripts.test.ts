@@ -294,7 +294,7 @@ describeWithTranscripts('every real transcript (needs ../shared/transcripts, or 
       }
   })
 
-  it('passes verification, including the rows of the read models', async () => {
+  longTest('passes verification, including the rows of the read models', async () => {
     const { ok, problems } = await ledger.admin.verify()
     expect(problems).toEqual([])
     expect(ok).toBe(true)
@@ -347,7 +347,7 @@ describeWithTranscripts('every real transcript (needs ../shared/transcripts, or 
     return await testImport.streams()
   }
 
-  it('yields the same streams in any order, from truncated copies and whole files', async () => {
+  longTest('yields the same streams in any order, from truncated copies and whole files', async () => {
     expect(await inRandomOrder(1, 1)).toEqual(await inOrder())
   })
 

@@ -7,6 +7,7 @@ import type { Ledger } from '../../src/index.js'
 import { claudeCodeLines } from '../support/claude-code-transcript.js'
 import { ledgerOn } from '../support/ledger-on-database.js'
 import { openTestDatabase } from '../support/memory-database.js'
+import { longTest } from '../support/length.js'
 
 const ID = 'claude-code/session-1'
 const TURNS = 12
@@ -67,7 +68,7 @@ describe('a conversation of another program', () => {
     expect(ok).toBe(true)
   })
 
-  it('is replayed with a strategy of the ledger, compared, adopted and reverted', async () => {
+  longTest('is replayed with a strategy of the ledger, compared, adopted and reverted', async () => {
     const replayed = await ledger.editions.replay({ conversations: [ID] })
     const { editionId } = replayed
     const compared = await ledger.editions.compare([ID], editionId)

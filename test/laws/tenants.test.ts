@@ -13,6 +13,7 @@ import { createKey } from '../../src/service/keys.js'
 import { startService, type Server } from '../../src/service/server.js'
 import { chat, messages, responses } from '../support/upstream-answers.js'
 import { startUpstream, type UpstreamStub } from '../support/upstream-stub.js'
+import { isLong } from '../support/length.js'
 
 const PEPPER = 'a pepper of tests, which is long enough for it'
 /** Part of every answer in the other tenants' conversations; the callers never send it. */
@@ -410,9 +411,9 @@ async function outcomeOf(world: World, path: Path, caller: Caller, victims: Read
 }
 
 describe.each([
-  ['observe', [...proxyPaths, ...servicePaths]],
-  ['compact', proxyPaths],
-] as const)('serve --upstream --mode %s', (mode, paths) => {
+  ['observe', [...proxyPaths, ...servicePaths]] as const,
+  ...(isLong ? [['compact', proxyPaths] as const] : []),
+])('serve --upstream --mode %s', (mode, paths) => {
   let world: World
   let victims: ReadonlySet<string>
   let callers: Readonly<Record<string, Caller>>

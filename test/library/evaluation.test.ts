@@ -4,6 +4,7 @@ import { openLedger, type CandidateOptions, type Ledger, type Price } from '../.
 import { SMALL, talk } from '../support/conversations.js'
 import { stubAnswers, type OpenAiStub, type StubAnswer } from '../support/openai-stub.js'
 import { plausibleAnswers, startPlausibleEndpoint } from '../support/plausible-endpoint.js'
+import { longTest } from '../support/length.js'
 
 const MODEL = 'scripted-1'
 const PRICE: Price = { promptPerMillion: 1_000, completionPerMillion: 2_000, currency: 'EUR' }
@@ -69,7 +70,7 @@ describe('an evaluation', () => {
     )
   })
 
-  it('evaluates candidates that make the same edition once', async () => {
+  longTest('evaluates candidates that make the same edition once', async () => {
     const { candidates } = await ledger.editions.evaluate({
       conversations: ['first'],
       candidates: [EXTRACTIVE, { ...EXTRACTIVE, name: 'the same' }, { ...EXTRACTIVE, policy: { keepRecent: 5 } }],
@@ -182,7 +183,7 @@ describe('before anything is bought', () => {
 })
 
 describe('the bound on spending', () => {
-  it('covers all candidates together, earlier runs included', async () => {
+  longTest('covers all candidates together, earlier runs included', async () => {
     const candidates = [EXTRACTIVE, withModel('fold-in', { price: PRICE }), withModel('structured', { price: PRICE })]
     const request = { conversations: ['first', 'second'], candidates }
     const whole = await ledger.editions.estimateEvaluation(request)
@@ -208,7 +209,7 @@ describe('the bound on spending', () => {
 })
 
 describe('a candidate that fails', () => {
-  it('leaves the others, and has its reason', async () => {
+  longTest('leaves the others, and has its reason', async () => {
     stub.answerWith((call) =>
       call.body['model'] === 'scripted-2' ? stubAnswers.unauthorized() : plausibleAnswers([MODEL, 'scripted-2']),
     )

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { openLedger, type Ledger } from '../../src/index.js'
 import { startChild, type Child } from '../support/child.js'
 import { runCli } from '../support/cli.js'
+import { longTest } from '../support/length.js'
 
 let home: string
 let store: string
@@ -104,7 +105,7 @@ describe('beside a running agent', () => {
     })
   })
 
-  test('and so are the calls that never throw', async () => {
+  longTest('and so are the calls that never throw', async () => {
     const history = [{ role: 'user' as const, content: 'mine' }]
     expect(await ledger.compress(history, 'run-7')).toMatchObject({ history, error: { kind: 'LedgerReadOnly' } })
     const compact = ledger.conversation('run-7').tools.list.find(({ name }) => name === 'compact_context')

@@ -9,6 +9,7 @@ import { claudeCodeLines } from '../support/claude-code-transcript.js'
 import { sessionOf } from '../support/growing-transcripts.js'
 import { ledgerOn } from '../support/ledger-on-database.js'
 import { openTestDatabase } from '../support/memory-database.js'
+import { longTest } from '../support/length.js'
 
 let folder: string
 let db: Database
@@ -63,7 +64,7 @@ it('reads only what was appended, of each program that writes lines, and the who
   expect((await ledger.admin.verify()).problems).toEqual([])
 })
 
-it('takes what two import at once, while it is written, each thing once and in its order', async () => {
+longTest('takes what two import at once, while it is written, each thing once and in its order', async () => {
   const lines = claudeCodeLines(60, [9, 19, 29, 39, 49])
   const file = join(folder, 'session-1.jsonl')
   const half = lines.length / 2

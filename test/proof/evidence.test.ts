@@ -6,6 +6,7 @@ import { evidenceFile } from '../../src/page/evidence-file.js'
 import { messagesOf, verifyEvidence, type Verified } from '../../src/page/client/evidence/verify.js'
 import { hasPython, verifyIndependently } from '../support/independent-verifier.js'
 import { CONVERSATION, converse, LARGE, openProvableLedger, type ProvableLedger } from '../support/provable-ledger.js'
+import { longTest } from '../support/length.js'
 
 let opened: ProvableLedger
 let answers: readonly { readonly messageId: string; readonly revision: number; readonly answered: string }[]
@@ -85,7 +86,7 @@ describe('evidence', () => {
     await expect(proofs.evidence('none')).rejects.toMatchObject({ kind: 'NoSuchConversation' })
   })
 
-  it('is verified by a program of another language, which finds what does not belong together', async () => {
+  longTest('is verified by a program of another language, which finds what does not belong together', async () => {
     const { proofs } = opened.ledger.admin
     const evidence = await proofs.evidence(CONVERSATION)
     const other = await proofs.evidence('other')

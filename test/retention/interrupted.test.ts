@@ -5,6 +5,7 @@ import { openLedger } from '../../src/library/compose.js'
 import type { Ledger } from '../../src/library/ledger.js'
 import { createHandClock } from '../support/hand-clock.js'
 import { latch } from '../support/latch.js'
+import { longTest } from '../support/length.js'
 
 const REASON = { reason: 'policy 7' }
 
@@ -87,7 +88,7 @@ async function openWaiting(ids: readonly string[]) {
   return { ledger, clock, reached, go, destroyed }
 }
 
-it('a worker that lost its lease stops before its next step, and each conversation has one receipt', async () => {
+longTest('a worker that lost its lease stops before its next step, and each conversation has one receipt', async () => {
   const ids = ['a', 'b', 'c']
   const { ledger, clock, reached, go, destroyed } = await openWaiting(ids)
   try {
@@ -115,7 +116,7 @@ it('a worker that lost its lease stops before its next step, and each conversati
   }
 })
 
-it('`erase --resume` during a step of a run: one request and one receipt, which the run reports', async () => {
+longTest('`erase --resume` during a step of a run: one request and one receipt, which the run reports', async () => {
   const { ledger, reached, go } = await openWaiting(['a'])
   try {
     const { retention, erasure } = ledger.admin

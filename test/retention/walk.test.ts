@@ -4,6 +4,7 @@ import { createMemoryKeyVault } from '../../src/adapters/memory/key-vault.js'
 import { openLedger } from '../../src/library/compose.js'
 import type { Ledger } from '../../src/library/ledger.js'
 import { createTestClock } from '../support/harness.js'
+import { longTest } from '../support/length.js'
 
 /** The test's clock begins at 2026-01-01. */
 const OLD = '2025-06-30T12:00:00.000Z'
@@ -76,7 +77,7 @@ describe('retention of an erasable ledger', () => {
     expect((await ledger.admin.verify()).problems).toEqual([])
   })
 
-  it('a hold stops runs and erase until it is released', async () => {
+  longTest('a hold stops runs and erase until it is released', async () => {
     const { erasure, retention } = ledger.admin
     await retention.set({ eraseAfter: '180 days' }, REASON)
     const hold = await retention.hold({ scope: 'acme' }, { reason: 'case 41' })

@@ -173,7 +173,7 @@ describe('verify finds', () => {
     })
   })
 
-  it('two swapped events', async () => {
+  longTest('two swapped events', async () => {
     await withUndo(async () => {
       await attacker.run('update events set revision = -revision where stream = $1 and revision in (5, 6)', [STREAM])
       await attacker.run('update events set revision = 11 + revision where stream = $1 and revision in (-5, -6)', [
@@ -242,7 +242,7 @@ describe('verify finds', () => {
     },
   )
 
-  it('a changed prompt', async () => {
+  longTest('a changed prompt', async () => {
     await withUndo(async () => {
       const [{ stream } = { stream: '' }] = await db.query<{ stream: string }>(
         `select stream from events where stream like 'prompt-%' order by stream limit 1`,
