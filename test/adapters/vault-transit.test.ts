@@ -29,9 +29,11 @@ describe('a vault', () => {
   let vault: KeyVault
   beforeEach(async () => {
     server = await startTransit()
-    vault = createVaultTransit({ server: server.server, mount: 'transit', timeoutMs: 150, retryDelayMs: 2 })
+    vault = client(30_000)
   })
   afterEach(() => server.http.close())
+  const client = (timeoutMs: number): KeyVault =>
+    createVaultTransit({ server: server.server, mount: 'transit', timeoutMs, retryDelayMs: 2 })
   const dataKey = new Uint8Array(32).fill(7)
   const wrap = () => vault.wrap('cl-a-1', dataKey)
 
@@ -135,12 +137,13 @@ describe('a vault', () => {
     ['does not answer', 'hang', 'KeyVaultUnavailable', 'no answer within 150 ms'],
   ] as const)('that %s is an error that names it', async (_what, answer, kind, words) => {
     const wrapped = await wrap()
+    if (answer === 'hang') vault = client(150)
     server.http.interfere = (call) => (call.startsWith('POST keys') ? undefined : answer)
     for (const call of [wrap, () => vault.unwrap('cl-a-1', wrapped), () => vault.destroy('cl-a-1')])
       await expect(call()).rejects.toMatchObject({ kind, message: expect.stringContaining(words) })
     await expect(wrap()).rejects.toMatchObject({ message: expect.stringContaining(server.server) })
     server.http.interfere = () => undefined
-    expect(Uint8Array.from(await vault.unwrap('cl-a-1', wrapped))).toEqual(dataKey)
+    expect(Uint8Array.from(await client(30_000).unwrap('cl-a-1', wrapped))).toEqual(dataKey)
   })
 
   it.each([429, 503])('that answers %i once is called again', async (status) => {
