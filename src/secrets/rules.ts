@@ -168,6 +168,33 @@ const TOKENS: readonly SecretRule[] = [
  */
 const ASSIGN = String.raw`(?:\\{0,3}["']|%2[27])?(?:[ \t]|%20){0,4}(?:=>|:=|==?|:|%3[AD])(?:[ \t]|%20){0,4}(?:\\{0,3}["'\x60]|%2[27]){0,3}`
 
+/** The beginnings of the flags of commands that take a secret. */
+const FLAGS = [
+  '--pass',
+  '--token',
+  '--secret',
+  '--api-key',
+  '--apikey',
+  '--auth-token',
+  '--access-token',
+  '--client-secret',
+]
+
+/** A secret after a flag, and what may be between the two. */
+const afterFlag = (between: string, value: 'named' | 'namedNoWords'): SecretRule => ({
+  kind: 'password',
+  starts: FLAGS,
+  shape: new RegExp(
+    String.raw`--(?:pass(?:word|wd|phrase)?|token|secret|api-?key|auth-token|access-token|client-secret)(?:${between})(?<secret>[^\s"'\\\x60]{4,512})(?=[\s"'\\\x60]|$)`,
+    'y',
+  ),
+  inWord: true,
+  value,
+})
+
+/** The names of passwords. `PWD` and `OLDPWD` are also directories of a shell: a path after `pwd` is no password. */
+const PASSWORD_NAME = String.raw`(?:password|passwd|passphrase|pwd(?![A-Za-z0-9_-]{0,16}${ASSIGN}(?:[/~]|[A-Za-z]:[\\/])))`
+
 const OTHERS: readonly SecretRule[] = [
   {
     kind: 'private-key',
@@ -296,40 +323,8 @@ const OTHERS: readonly SecretRule[] = [
       /(?<=\b(?:curl|wget|https?)(?:\.exe)?[ \t](?:[^\n|]{0,600}[ \t])?)(?:-u|--(?:proxy-)?user)(?:[ \t=]{1,4})?\\{0,3}["']?[^\s:"'\\]{0,128}:(?<secret>[^\s"'\\]{2,256})/y,
     value: 'named',
   },
-  {
-    kind: 'password',
-    starts: [
-      '--pass',
-      '--token',
-      '--secret',
-      '--api-key',
-      '--apikey',
-      '--auth-token',
-      '--access-token',
-      '--client-secret',
-    ],
-    shape:
-      /--(?:pass(?:word|wd|phrase)?|token|secret|api-?key|auth-token|access-token|client-secret)(?:=\\{0,3}["']?|[ \t]{1,4}\\{0,3}["'])(?<secret>[^\s"'\\\x60]{4,512})(?=[\s"'\\\x60]|$)/y,
-    inWord: true,
-    value: 'named',
-  },
-  {
-    kind: 'password',
-    starts: [
-      '--pass',
-      '--token',
-      '--secret',
-      '--api-key',
-      '--apikey',
-      '--auth-token',
-      '--access-token',
-      '--client-secret',
-    ],
-    shape:
-      /--(?:pass(?:word|wd|phrase)?|token|secret|api-?key|auth-token|access-token|client-secret)[ \t]{1,4}(?<secret>[^\s"'\\\x60]{4,512})(?=[\s"'\\\x60]|$)/y,
-    inWord: true,
-    value: 'namedNoWords',
-  },
+  afterFlag(String.raw`=\\{0,3}["']?|[ \t]{1,4}\\{0,3}["']`, 'named'),
+  afterFlag(String.raw`[ \t]{1,4}`, 'namedNoWords'),
   {
     kind: 'cookie',
     starts: ['cookie:', 'cookie":', "cookie':", 'cookie\\":'],
@@ -350,7 +345,7 @@ const OTHERS: readonly SecretRule[] = [
   },
   {
     kind: 'authorization-header',
-    starts: ['authorization: ', 'authorization:'],
+    starts: ['authorization:'],
     ignoreCase: true,
     shape:
       /authorization:[ \t]{0,4}(?<secret>(?!(?:bearer|basic|token|apikey|api-key|bot|digest|negotiate|key)\b)[^\s"'\\\x60,;]{6,4096})(?=[\s"'\\\x60]|$)/iy,
@@ -377,7 +372,7 @@ const OTHERS: readonly SecretRule[] = [
     ignoreCase: true,
     inWord: true,
     shape: new RegExp(
-      String.raw`(?:password|passwd|passphrase|pwd)[A-Za-z0-9_-]{0,16}${ASSIGN}(?<secret>[^\s"'\x60\\<>(){}\[\],;&|]{8,128})(?=[\s"'\x60\\<>,;&|]|$)`,
+      String.raw`${PASSWORD_NAME}[A-Za-z0-9_-]{0,16}${ASSIGN}(?<secret>[^\s"'\x60\\<>(){}\[\],;&|]{8,128})(?=[\s"'\x60\\<>,;&|]|$)`,
       'iy',
     ),
     encoded: true,
@@ -389,8 +384,10 @@ const OTHERS: readonly SecretRule[] = [
     ignoreCase: true,
     inWord: true,
     // In quotes, or directly after the sign, as in settings and addresses.
-    shape:
-      /(?:password|passwd|passphrase|pwd)(?:\\{0,3}["'][ \t]{0,4}[:=][ \t]{0,4}\\{0,3}["']|[ \t]{0,4}[:=][ \t]{0,4}\\{0,3}["'])(?<secret>[^\s"'\\]{4,256})(?=\\{0,3}["'])/iy,
+    shape: new RegExp(
+      String.raw`${PASSWORD_NAME}(?:\\{0,3}["'][ \t]{0,4}[:=][ \t]{0,4}\\{0,3}["']|[ \t]{0,4}[:=][ \t]{0,4}\\{0,3}["'])(?<secret>[^\s"'\\]{4,256})(?=\\{0,3}["'])`,
+      'iy',
+    ),
     value: 'namedNoWords',
   },
   {
@@ -398,7 +395,10 @@ const OTHERS: readonly SecretRule[] = [
     starts: ['password=', 'passwd=', 'passphrase=', 'pwd='],
     ignoreCase: true,
     inWord: true,
-    shape: /(?:password|passwd|passphrase|pwd)=(?<secret>[^\s"'\\\x60&;,<>()[\]{}|]{4,256})(?=[\s"'\\\x60&;,<]|$)/iy,
+    shape: new RegExp(
+      String.raw`${PASSWORD_NAME}=(?<secret>[^\s"'\\\x60&;,<>()[\]{}|]{4,256})(?=[\s"'\\\x60&;,<]|$)`,
+      'iy',
+    ),
     value: 'namedNoWords',
   },
   {

@@ -97,10 +97,25 @@ describe('not a secret:', () => {
     '//packages.example/:_authToken=${NPM_TOKEN}',
     'type="password" autocomplete="current-password"',
     'label: { password: "Password" }',
+    'PWD=/srv\nOLDPWD=/tmp\nHOME=/root',
+    'PWD=/srv/harbour-2/v1.4\nOLDPWD=/home/me/Work_9',
+    'OLDPWD="/home/me/Work_9"',
+    '{"PWD":"/home/me/Work_9","OLDPWD":"~/Work_9"}',
+    String.raw`{\"PWD\":\"/home/me/Work_9\"}`,
+    'PWD=~/Work_9/x7',
+    'PWD=C:/Users/me/Work_9',
+    String.raw`PWD=C:\Users\me\Work_9`,
   ])('%s', (text) => {
     expect(redactor.text(text).value).toBe(text)
   })
 })
+
+it.each(['Server=db;Uid=me;Pwd=Hunter22x;', 'PWD=Hunter22x', '{"pwd":"Hunter22x"}', 'OLDPWD=Hunter/22x'])(
+  'a password after `pwd` that is no path is replaced: %s',
+  (text) => {
+    expect(redactor.text(text).value).toContain('[secret:password:0000]')
+  },
+)
 
 it('what is replaced in a header, a command and a file stays readable around it', () => {
   const text = [
