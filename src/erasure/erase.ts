@@ -277,6 +277,8 @@ class Erasure {
     const { conversationId, erasureId } = pending
     const request = requestOf(pending)
     const choice = await this.choiceOf(request)
+    // A conversation without copies, or one that is erased, gets no epoch. The plan itself needs the epoch: an edition that
+    // is recorded meanwhile would not be in it.
     if (choice === undefined || (await this.hasNoCopies(conversationId, choice))) return E.right(undefined)
     const epoch = request.scope === 'conversation' ? 0 : await keys.beginEpoch(conversationId)
     for (let tries = 0; ; tries += 1) {

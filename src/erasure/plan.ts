@@ -1,6 +1,7 @@
 /** The plan of an erasure in one conversation. */
 import type { EventData, RecordedEvent } from '../domain/events/index.js'
 import { ERASED } from '../domain/events/texts.js'
+import { hasAddedNote } from '../domain/text/authorship.js'
 import { copyOf } from '../domain/values/copy-of.js'
 import { contentText } from '../domain/values/message.js'
 import { NOTE_BEGINNING } from '../domain/values/recall-note.js'
@@ -67,8 +68,22 @@ function isCopy(
   return fingerprints.has(fingerprint() ?? '')
 }
 
-/** Whether a message brought the agent a note, which quotes earlier messages. */
-const bringsNote = ({ content }: EventData<'MessageAppended'>): boolean => contentText(content).includes(NOTE_BEGINNING)
+/** The tool `recall` by the names that programs give it, and the command in a shell. */
+const RECALL_TOOL = /(?:^|[^a-z])recall$/iu
+const RECALL_COMMAND = /\bcontext-ledger recall\b/u
+
+/** Recognizes the messages that brought the agent a note, which quotes earlier messages. Takes the messages in order. */
+class NoteRecognizer {
+  private readonly recallCalls = new Set<string>()
+
+  bringsNote(message: EventData<'MessageAppended'>): boolean {
+    for (const { id, function: called } of message.toolCalls ?? [])
+      if (called !== undefined && (RECALL_TOOL.test(called.name) || RECALL_COMMAND.test(called.arguments)))
+        this.recallCalls.add(id)
+    if (!contentText(message.content).includes(NOTE_BEGINNING)) return false
+    return message.role === 'tool' ? this.recallCalls.has(message.toolCallId ?? '') : hasAddedNote(message)
+  }
+}
 
 function isChosen(
   event: RecordedEvent<'MessageAppended'>,
@@ -106,6 +121,7 @@ export async function planConversation(
   const fingerprints: string[] = []
   const used = new Map<string, KeyName>()
   const derived: RecordedEvent[] = []
+  const notes = new NoteRecognizer()
   let revision = -1
   let youngestErased: string | undefined
   let lastMessageAt: string | undefined
@@ -131,7 +147,8 @@ export async function planConversation(
     const { messageId, createdAt } = event.data
     lastMessageAt = later(lastMessageAt, createdAt)
     const isErased = isChosen(event, names, () => fingerprintOf(keys, event.data), choice)
-    if (!isErased && (erased.size === 0 || !bringsNote(event.data))) continue
+    const bringsNote = notes.bringsNote(event.data)
+    if (!isErased && (erased.size === 0 || !bringsNote)) continue
     erased.set(messageId, event.revision)
     if (event.data.erased === true) continue
     youngestErased = later(youngestErased, createdAt)

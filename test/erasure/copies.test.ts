@@ -72,6 +72,54 @@ const readable = (text: string): number[] => [
   ...new Set([...text.matchAll(/pelican(?<at>\d+)!/gu)].map(({ groups }) => Number(groups?.['at']))),
 ]
 
+it('a note for the agent is erased with what it quotes; a user, a model or a file that quotes its first sentence is not', async () => {
+  const note = (word: string): string =>
+    `Recalled from the log of this conversation after its context was compacted.\n\nRules\n- “always use ${word}!” (r1)`
+  const call = (id: string, name: string, text = '{}'): MessageInput => ({
+    role: 'assistant',
+    content: null,
+    tool_calls: [{ id, type: 'function', function: { name, arguments: text } }],
+  })
+  const result = (id: string, content: string): MessageInput => ({ role: 'tool', tool_call_id: id, content })
+  const ledger = await open()
+  try {
+    await ledger.append('notes', [
+      { id: 'm0', role: 'user', content: 'Always use pelican0!', subjects: ['anna@example.org'] },
+      { role: 'user', content: `<system-reminder>\n${note('pelican1')}\n</system-reminder>` },
+      { role: 'user', content: [{ type: 'text', text: note('pelican2') }] },
+      { role: 'user', content: 'SessionStart hook: x', attributes: { byProgram: true } },
+      { role: 'user', content: `SessionStart hook: ${note('pelican3')}`, attributes: { byProgram: true } },
+      call('a', 'mcp__context-ledger__recall'),
+      result('a', JSON.stringify({ text: note('pelican4') })),
+      call('b', 'bash', JSON.stringify({ command: 'npx context-ledger recall talk' })),
+      result('b', note('pelican5')),
+      { role: 'user', content: `What is “${note('pelican10')}”, please?` },
+      { role: 'assistant', content: note('pelican11') },
+      call('c', 'bash', JSON.stringify({ command: 'grep -r Recalled src' })),
+      result('c', `src/note.ts: ${note('pelican12')}`),
+      call('d', 'recall'),
+      result('d', 'Nothing is missing: pelican13!'),
+    ])
+    await ledger.admin.erasure.run({ subject: 'anna@example.org' }, { reason: 'r' })
+    expect(readable(await logText(ledger, 'notes')).toSorted((a, b) => a - b)).toEqual([10, 11, 12, 13])
+  } finally {
+    await ledger.close()
+  }
+})
+
+it('an original is erased after its copy was erased as a whole', async () => {
+  const ledger = await open()
+  try {
+    const [, copy = ''] = await handedOver(ledger, PROGRAMS.slice(0, 1))
+    await ledger.admin.erasure.run({ conversationId: copy }, { reason: 'r' })
+    await ledger.admin.erasure.run({ subject: 'anna@example.org' }, { reason: 'r' })
+    expect(readable(await logText(ledger, 'talk'))).not.toContain(3)
+    expect((await ledger.admin.verify()).problems).toEqual([])
+  } finally {
+    await ledger.close()
+  }
+})
+
 describe.each(PROGRAMS.map((to, at) => ({ to, at })))('a session for $to', ({ to, at: program }) => {
   it.each(TARGETS.filter((_target, at) => isLong || at === program % TARGETS.length))(
     'and its copy for the next program are erased with $target',

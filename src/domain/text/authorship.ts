@@ -201,6 +201,13 @@ export function authorOfMessage(message: AuthoredMessage): Author {
   return authors.has('user') ? 'user' : authors.has('program') ? 'program' : first
 }
 
+/** Whether the ledger or a program added a note of the ledger to a message. A quotation of the user is no note. */
+export const hasAddedNote = (message: AuthoredMessage): boolean =>
+  authoredParts(message).some(
+    ({ author, part }) =>
+      (author === 'ledger' || author === 'program') && isTextPart(part) && part.text.includes(NOTE_BEGINNING),
+  )
+
 /** The content of a message that its author wrote: that of the user without the texts of programs and of the ledger. */
 export function ownContent(message: AuthoredMessage): MessageBody['content'] {
   const author = authorOfMessage(message)
