@@ -18,12 +18,13 @@ export function formTypeOf(headers: Headers): string | undefined {
 }
 
 /**
- * Whether a page of another site, or of another port of this machine, made the browser send a request. A program that is
- * no browser sends neither header.
+ * Whether a page of another site or of another port of this machine, or an extension of the browser, made the browser
+ * send a request. Most requests of an extension have the site `none` and its own origin. A program that is no browser
+ * sends neither header.
  */
 export function isFromOtherSite(headers: Headers): boolean {
   const site = headers.get('sec-fetch-site')
-  if (site !== null) return site !== 'same-origin' && site !== 'none'
+  if (site !== null && site !== 'none') return site !== 'same-origin'
   const origin = headers.get('origin')
   if (origin === null) return false
   return !URL.canParse(origin) || new URL(origin).host !== headers.get('host')

@@ -2,6 +2,7 @@
 import { serve, type ServerType } from '@hono/node-server'
 import { Hono } from 'hono'
 import type { AddressInfo } from 'node:net'
+import { isFromOtherSite } from '../lib/cross-site.js'
 import { createProxy, type ProxyOptions } from './create-proxy.js'
 
 /** Options of `startProxy`. */
@@ -27,14 +28,8 @@ const GRACE_MS = 5_000
 /** The names of the local machine. */
 const LOOPBACK = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/iu
 
-/** Whether a request comes from a page of another site, or uses a host name that only resolves to this machine. */
-function isForeign(headers: Headers): boolean {
-  const origin = headers.get('origin')
-  if (!LOOPBACK.test(headers.get('host') ?? '') || headers.get('sec-fetch-site') === 'cross-site') return true
-  if (origin === null) return false
-  const host = URL.canParse(origin) ? new URL(origin).host : origin
-  return !LOOPBACK.test(host)
-}
+/** Whether a page of another site made a browser send a request, or its host name only resolves to this machine. */
+const isForeign = (headers: Headers): boolean => !LOOPBACK.test(headers.get('host') ?? '') || isFromOtherSite(headers)
 
 /** Serves the proxy until `close`. Throws if it cannot listen on the port. */
 export async function startProxy({ port, ...options }: ProxyServerOptions): Promise<ProxyServer> {

@@ -54,6 +54,13 @@ export const ownPath = (path: string | null): string =>
 const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
+/** With `no-referrer`, a browser sends the form with the origin `null`, which is that of another site. */
+const FORM_HEADERS = {
+  ...PAGE_HEADERS,
+  'content-type': 'text/html; charset=utf-8',
+  'referrer-policy': 'same-origin',
+}
+
 /** The form that takes a key. */
 export function loginForm(next: string, problem?: string): Response {
   const html = `<!doctype html>
@@ -66,5 +73,5 @@ ${problem === undefined ? '' : `<p role="alert">${escaped(problem)}</p>\n`}<form
 <p><button type="submit">Log in</button></p>
 </form></main></body></html>
 `
-  return new Response(html, { status: 401, headers: { 'content-type': 'text/html; charset=utf-8', ...PAGE_HEADERS } })
+  return new Response(html, { status: 401, headers: FORM_HEADERS })
 }
