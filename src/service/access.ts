@@ -86,9 +86,7 @@ export function createBounds(ledger: Pick<Ledger, 'log'>): Bounds {
   const scopes = new LRUCache<string, { readonly scope: string | undefined }>({ max: 100_000 })
 
   /** The scope that a conversation began with; undefined where there is no such conversation. */
-  async function scopeOf(conversationId: string): Promise<{ readonly scope: string | undefined } | undefined> {
-    const known = scopes.get(conversationId)
-    if (known !== undefined) return known
+  async function readScope(conversationId: string): Promise<{ readonly scope: string | undefined } | undefined> {
     try {
       for await (const { type, data } of ledger.log(conversationId, { limit: 1 })) {
         const found = { scope: type === 'ConversationConfigured' ? data.scope : undefined }
@@ -101,17 +99,31 @@ export function createBounds(ledger: Pick<Ledger, 'log'>): Bounds {
     return undefined
   }
 
-  async function has({ bound }: Access, conversationId: string, mayBeNew = false): Promise<boolean> {
+  /** @param read reads the scope of a conversation, if it matters */
+  async function isWithin(
+    { bound }: Access,
+    conversationId: string,
+    mayBeNew: boolean,
+    read: typeof readScope,
+  ): Promise<boolean> {
     if (bound === undefined) return true
-    if ('prefix' in bound) return conversationId.startsWith(bound.prefix)
-    const found = await scopeOf(conversationId)
-    return found === undefined ? mayBeNew : found.scope === bound.scope
+    if ('prefix' in bound && !conversationId.startsWith(bound.prefix)) return false
+    const found = await read(conversationId)
+    // A key with a prefix names no scope.
+    return found === undefined ? mayBeNew : found.scope === ('scope' in bound ? bound.scope : undefined)
   }
 
+  const known = async (conversationId: string): ReturnType<typeof readScope> =>
+    scopes.get(conversationId) ?? (await readScope(conversationId))
+
   return {
-    has,
+    has: (access, conversationId, mayBeNew = false) => isWithin(access, conversationId, mayBeNew, known),
     async check(access, conversationId, mayBeNew = false) {
-      if (!(await has(access, conversationId, mayBeNew))) throw notThere(conversationId)
+      const cached = scopes.get(conversationId)
+      if (cached !== undefined && (await isWithin(access, conversationId, mayBeNew, () => Promise.resolve(cached))))
+        return
+      // Read again, so that the refusal of another's conversation takes as long as that of one that does not exist.
+      if (!(await isWithin(access, conversationId, mayBeNew, readScope))) throw notThere(conversationId)
     },
   }
 }

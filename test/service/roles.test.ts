@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { ROLES } from '../../src/ports/service-state.js'
 import { routes } from '../../src/schema/index.js'
 import type { Route } from '../../src/schema/route.js'
+import { createBounds, EVERYTHING } from '../../src/service/access.js'
 import { say, talk } from '../support/conversations.js'
 import { startTestService, type TestService } from '../support/service.js'
 
@@ -22,6 +23,8 @@ beforeAll(async () => {
     ['ours', 'us'],
     ['theirs', 'them'],
     ['nobodys', undefined],
+    ['own-1', undefined],
+    ['own-2', 'them'],
   ] as const)
     await at.ask(`/v1/conversations/${id}/messages`, {
       key: operator,
@@ -95,7 +98,7 @@ describe('every role against every route', () => {
 
 describe.each([
   ['a scope', { scope: 'us' }, 'ours'],
-  ['a prefix', { prefix: 'our' }, 'ours'],
+  ['a prefix', { prefix: 'own' }, 'own-1'],
 ])('a key that is bound to %s', (_what, bound, own) => {
   let key: string
   beforeAll(async () => {
@@ -109,7 +112,7 @@ describe.each([
       const answer = await statusAndKind(route, filled(route.path), key)
       if (route.reach === 'ledger' && String(answer) !== '403,KeyBound') wrong.push([route.id, answer])
       if (route.reach !== 'conversation') continue
-      for (const conversation of ['theirs', 'nobodys']) {
+      for (const conversation of ['theirs', 'nobodys', 'own-2']) {
         const otherAnswer = await statusAndKind(route, filled(route.path, conversation), key)
         if (String(otherAnswer) !== '404,NoSuchConversation') wrong.push([route.id, conversation, otherAnswer])
       }
@@ -126,7 +129,7 @@ describe.each([
       (await at.ask(`/v1/conversations${query}`, { key })).body.conversations.map(
         ({ conversationId }: { conversationId: string }) => conversationId,
       )
-    for (const query of ['', '?sort=updated', '?prefix=o', '?match=our']) expect(await ids(query)).toEqual([own])
+    for (const query of ['', '?sort=updated', '?prefix=o', `?match=${own}`]) expect(await ids(query)).toEqual([own])
     for (const query of ['?scope=them', '?prefix=th', '?match=their']) expect(await ids(query)).toEqual([])
     const search = (body: object): Promise<{ status: number; body: { hits?: readonly object[] } }> =>
       at.ask('/v1/search', { key, body: { query: 'berth', ...body } })
@@ -152,6 +155,21 @@ describe.each([
       (await at.ask(`/v1/jobs/${String(job.body.id)}`, { key: unbound, headers: { prefer: 'wait=20' } })).body.state,
     ).toBe('succeeded')
   })
+})
+
+it('reads the store for another’s conversation as for one that does not exist', async () => {
+  const reads: string[] = []
+  const counted = {
+    log: (...given: Parameters<typeof at.ledger.log>) => {
+      reads.push(given[0])
+      return at.ledger.log(...given)
+    },
+  }
+  const bounds = createBounds(counted)
+  const access = { ...EVERYTHING, bound: { scope: 'us' } }
+  for (let round = 0; round < 3; round += 1)
+    for (const id of ['ours', 'theirs', 'nowhere']) await bounds.check(access, id).catch(() => undefined)
+  expect(reads.toSorted()).toEqual(['nowhere', 'nowhere', 'nowhere', 'ours', 'theirs', 'theirs', 'theirs'])
 })
 
 it('a conversation that a key of a scope begins is of that scope', async () => {

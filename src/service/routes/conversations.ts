@@ -16,7 +16,8 @@ function withinBound(
   if (bound === undefined) return asked
   if ('scope' in bound)
     return asked.scope === undefined || asked.scope === bound.scope ? { ...asked, scope: bound.scope } : undefined
-  const { prefix = '' } = asked
+  const { prefix = '', scope } = asked
+  if (scope !== undefined) return undefined
   if (prefix.startsWith(bound.prefix)) return asked
   return bound.prefix.startsWith(prefix) ? { ...asked, prefix: bound.prefix } : undefined
 }
@@ -37,8 +38,11 @@ export const conversationHandlers = {
     const { conversations, unlisted, behind } = await ledger.list(
       withoutUndefined({ ...within, ...rest, sort, after, limit: limit + 1, countLost: true }),
     )
-    const page = conversations.slice(0, limit)
-    const last = page.at(-1)
+    const listed = conversations.slice(0, limit)
+    const last = listed.at(-1)
+    const { bound } = access
+    // A key with a prefix reaches no conversation with a scope.
+    const page = bound !== undefined && 'prefix' in bound ? listed.filter((each) => each.scope === undefined) : listed
     const next =
       conversations.length > limit && last !== undefined && sort === 'id' ? cursorOf(last.conversationId) : undefined
     return { body: withoutUndefined({ conversations: page, unlisted, behind, next }) }
