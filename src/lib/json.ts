@@ -9,7 +9,7 @@ import { MAX_LEVELS } from './nesting.js'
 
 /** Why a text is rejected, as a predicate for a subject such as "the body" or "the line". */
 export interface JsonProblem {
-  readonly kind: 'MalformedJson' | 'DoubledKey' | 'TooDeep' | 'NumberTooLarge' | 'TooManyValues'
+  readonly kind: 'MalformedJson' | 'DoubledKey' | 'TooDeep' | 'NumberTooLarge'
   readonly detail: string
   /** The duplicate key. */
   readonly field?: string
@@ -125,11 +125,15 @@ const strict: Visitor<JsonProblem> = {
         },
 }
 
+/** The JSON values of a request, unless its byte limit allows more. The work for a request grows with them. */
+export const MOST_VALUES = 65_536
+
 /**
  * Whether a text has more JSON values than this, keys not counted. It takes 4 ms for a megabyte, and accepts texts that are
  * no JSON.
  */
-function hasMoreValues(text: string, most: number): boolean {
+export function hasMoreValues(text: string, most: number): boolean {
+  if (text.length <= most) return false
   let values = 1
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
@@ -145,16 +149,23 @@ function hasMoreValues(text: string, most: number): boolean {
   return false
 }
 
-/** The value of a text, or a problem if it is not JSON or would be recorded with other content. */
-export function strictJson(text: string, mostValues = Infinity): E.Either<JsonProblem, unknown> {
-  if (text.length > mostValues && hasMoreValues(text, mostValues))
-    return E.left({
-      kind: 'TooManyValues',
-      detail: `has more than ${String(mostValues)} JSON values: send less at once`,
-    })
-  let value: unknown
+/** The number of JSON values in a value, keys not counted; more than `most` if there are more. */
+export function countValues(value: unknown, most: number): number {
+  let values = 1
+  const open = [value]
+  for (let next = open.pop(); next !== undefined && values <= most; next = open.pop()) {
+    if (typeof next !== 'object' || next === null) continue
+    const items: readonly unknown[] = Array.isArray(next) ? next : Object.values(next)
+    values += items.length
+    for (const item of items) if (typeof item === 'object' && item !== null) open.push(item)
+  }
+  return values
+}
+
+/** The value of a text as `JSON.parse` reads it, or why it is not JSON. */
+export function parsedJson(text: string): E.Either<JsonProblem, unknown> {
   try {
-    value = JSON.parse(text)
+    return E.right(JSON.parse(text))
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     const position = /position (\d+)/u.exec(message)?.[1]
@@ -164,8 +175,16 @@ export function strictJson(text: string, mostValues = Infinity): E.Either<JsonPr
       ...(position === undefined ? {} : { at: Number(position) }),
     })
   }
-  const problem = walk(text, strict)
-  return problem === undefined ? E.right(value) : E.left(problem)
+}
+
+/** Why a text that is JSON would be recorded with other content than it has; undefined if it would not. */
+export const recordingProblem = (text: string): JsonProblem | undefined => walk(text, strict)
+
+/** The value of a text, or a problem if it is not JSON or would be recorded with other content. */
+export function strictJson(text: string): E.Either<JsonProblem, unknown> {
+  const parsed = parsedJson(text)
+  const problem = E.isLeft(parsed) ? parsed.left : recordingProblem(text)
+  return problem === undefined ? parsed : E.left(problem)
 }
 
 /** Patterns of numbers that a double may not represent. Most texts have none and need no walk. */

@@ -5,13 +5,14 @@
 import { either as E } from 'fp-ts'
 import { LRUCache } from 'lru-cache'
 import type { Provenance } from '../domain/events/codec.js'
-import { evolveAll } from '../domain/conversation/evolve.js'
+import { Fold } from '../domain/conversation/evolve.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import { decide, type Command, type Rejection } from '../domain/decide/index.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import { conversationStream } from '../domain/values/ids.js'
 import type { BadMessage } from '../domain/values/message.js'
 import type { NotRecordable } from '../domain/events/recordable.js'
+import { Pauses } from '../lib/pauses.js'
 import type { Clock } from '../ports/clock.js'
 import type { AppendFailure } from '../ports/event-store.js'
 import { wrongAnswer } from './check-answers.js'
@@ -177,7 +178,7 @@ class CommandRun {
     this.keysFrom = 'store'
     const duplicates = await this.removeCompactedDuplicates()
     if (E.isLeft(duplicates)) return duplicates
-    const decided = this.decideAll()
+    const decided = await this.decideAll()
     if (E.isLeft(decided)) return decided
     const { rejection, encoded } = decided.right
     const refusal = rejection ?? (await wrongAnswer(this.log, this.state, encoded.events))
@@ -221,24 +222,27 @@ class CommandRun {
     return same
   }
 
-  /** Decides each command on the state that the earlier ones result in. */
-  private decideAll(): E.Either<NotRecordable, Decided & { readonly rejection?: Rejection }> {
+  /** Decides each command on the state that the earlier ones result in. Other work may run between two events. */
+  private async decideAll(): Promise<E.Either<NotRecordable, Decided & { readonly rejection?: Rejection }>> {
     const encoded: EncodedEvents = { toStore: [], bodies: [], events: [] }
-    let { state } = this
+    const fold = new Fold(this.state)
+    const pauses = new Pauses()
+    const options = { replacements: this.replacements, keys: this.keys }
     for (const command of withIdSeeds(this.keys, this.commands)) {
-      const decided = decide(state, command)
-      if (E.isLeft(decided)) return E.right({ encoded, state, rejection: decided.left })
-      const next = encodeEvents(state, decided.right, this.clock.now().toISOString(), this.provenance, {
-        replacements: this.replacements,
-        keys: this.keys,
-      })
-      if (E.isLeft(next)) return next
-      encoded.toStore.push(...next.right.toStore)
-      encoded.bodies.push(...next.right.bodies)
-      encoded.events.push(...next.right.events)
-      state = evolveAll(state, next.right.events)
+      const decided = decide(fold.state, command)
+      if (E.isLeft(decided)) return E.right({ encoded, state: fold.state, rejection: decided.left })
+      const now = this.clock.now().toISOString()
+      for (const event of decided.right) {
+        if (pauses.isDue) await pauses.pause()
+        const next = encodeEvents(fold.state, [event], now, this.provenance, options)
+        if (E.isLeft(next)) return next
+        encoded.toStore.push(...next.right.toStore)
+        encoded.bodies.push(...next.right.bodies)
+        encoded.events.push(...next.right.events)
+        for (const recorded of next.right.events) fold.take(recorded)
+      }
     }
-    return E.right({ encoded, state })
+    return E.right({ encoded, state: fold.state })
   }
 
   /** Whether the state was outdated. It is current afterwards. */

@@ -5,11 +5,12 @@
 import { either as E } from 'fp-ts'
 import { randomBytes } from 'node:crypto'
 import type { Conversation } from '../domain/conversation/conversation.js'
-import type { Command } from '../domain/decide/index.js'
+import type { Command, MessageToAppend } from '../domain/decide/index.js'
 import type { Provenance } from '../domain/events/codec.js'
 import type { BadId } from '../domain/values/ids.js'
 import type { BadPolicy, PolicySettings } from '../domain/values/policy.js'
 import type { BadPattern } from '../lib/bounded-pattern.js'
+import { Pauses } from '../lib/pauses.js'
 import { Redactor, type Redacted, type Replacements, type SecretMark } from '../secrets/redact.js'
 import type { Log } from './load-conversation.js'
 
@@ -146,8 +147,24 @@ type ConfigureCommand = Extract<Command, { readonly type: 'Configure' }>
 export const recordedId = (redactor: Redactor | undefined, isRecorded: (id: string) => boolean, id: string): string =>
   redactor === undefined || isRecorded(id) ? id : redactor.text(id).value
 
-/** Redacts a command. One that refers to messages gets their recorded ids. */
-function redactCommand(redactor: Redactor, state: RedactedState, command: Command): Redacted<Command> {
+/** Redacts a command. One that refers to messages gets their recorded ids. Other work may run between two messages. */
+async function redactCommand(
+  redactor: Redactor,
+  state: RedactedState,
+  command: Command,
+  pauses: Pauses,
+): Promise<Redacted<Command>> {
+  if (command.type === 'AppendMessages') {
+    const replacements = new Map<string, readonly SecretMark[]>()
+    const messages: MessageToAppend[] = []
+    for (const message of command.messages) {
+      if (pauses.isDue) await pauses.pause()
+      const redacted = redactor.json(message)
+      messages.push(redacted.value)
+      for (const [text, marks] of redacted.replacements) replacements.set(text, marks)
+    }
+    return { value: { ...command, messages }, replacements }
+  }
   if (HAS_TEXT[command.type]) return redactor.json(command)
   const live = [state.leading, state.retained, state.window]
   const isLive = (id: string): boolean => live.some((messages) => messages.some(({ messageId }) => messageId === id))
@@ -177,8 +194,9 @@ export async function redactCommands(
   if (refused !== undefined) return E.left(refused)
   const replacements = new Map<string, readonly SecretMark[]>()
   const redacted: Command[] = []
+  const pauses = new Pauses()
   for (const command of commands) {
-    const { value, replacements: found } = redactCommand(redactor.right, state, command)
+    const { value, replacements: found } = await redactCommand(redactor.right, state, command, pauses)
     redacted.push(value)
     for (const [text, marks] of found) replacements.set(text, marks)
   }

@@ -36,6 +36,9 @@ export const whole = (least: number, most: number, what: string, detail: string)
     })
     .meta({ type: 'integer', minimum: least, maximum: most, description: `${what}. ${detail}` })
 
+/** Messages or items of one body. */
+export const MOST_LISTED = 10_000
+
 /** How much a page has at most. */
 export const limit = (most: number, usual: number): z.ZodOptional<z.ZodType<number, string>> =>
   whole(1, most, 'Maximum number of items', `Default ${String(usual)}`).optional()

@@ -5,7 +5,7 @@ import { roleSchema } from '../domain/values/message.js'
 import { optional, orUndefined, parsedByLedger, record } from './answer.js'
 import { liveMessages } from './answers/context.js'
 import { missingVectors, rowsLag } from './answers/projections.js'
-import { at, cursor, limit, next, ofConversation, policy, revision, time, wait } from './fields.js'
+import { at, cursor, limit, MOST_LISTED, next, ofConversation, policy, revision, time, wait } from './fields.js'
 import { route } from './route.js'
 
 /** A message, as the OpenAI chat API has it, with what the ledger takes besides. The ledger says what is wrong with one. */
@@ -36,7 +36,7 @@ export const message = parsedByLedger<MessageInput>(
 /** Body of an append. */
 const appendBody = z
   .strictObject({
-    messages: z.array(message).min(1).max(10_000),
+    messages: z.array(message).min(1).max(MOST_LISTED),
     policy: policy.optional(),
     scope: z.string().min(1).optional().meta({ description: 'Tenant or owner; set with the first message' }),
     correlationId: z.string().min(1).optional(),
@@ -86,7 +86,7 @@ export const amend = route({
   body: z
     .strictObject({
       withdraw: z.union([z.literal('all'), z.array(z.string().min(1))]),
-      append: z.array(message).max(10_000).optional(),
+      append: z.array(message).max(MOST_LISTED).optional(),
       compaction: parsedByLedger<object>(
         z.looseObject({ program: z.string().min(1), sourceId: z.string().min(1) }),
       ).optional(),
@@ -109,7 +109,7 @@ export const observe = route({
   body: z
     .strictObject({
       observation: parsedByLedger<object>(
-        z.looseObject({ program: z.string().min(1), messages: z.array(message).max(10_000).optional() }),
+        z.looseObject({ program: z.string().min(1), messages: z.array(message).max(MOST_LISTED).optional() }),
       ),
       policy: policy.optional(),
       scope: z.string().min(1).optional(),

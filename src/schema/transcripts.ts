@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { contentSchema, openRecordSchema, roleSchema } from '../domain/values/message.js'
 import { count, optional, record } from './answer.js'
-import { revision } from './fields.js'
+import { MOST_LISTED, revision } from './fields.js'
 import { route } from './route.js'
 
 const id = z.string().min(1)
@@ -143,7 +143,7 @@ export const pushTranscript = route({
         .string()
         .optional()
         .meta({ description: 'When the transcript was written: the time of messages without one' }),
-      items: z.array(item).min(1).max(10_000),
+      items: z.array(item).min(1).max(MOST_LISTED),
     })
     .meta({ id: 'Push' }),
   answer: record({

@@ -35,6 +35,7 @@ function endOfLines(text: string, endOfFirst: number): number {
 
 /** Replaces each run of Base64 text, in lines or not. */
 export function replaceBase64(text: string, replace: (encoded: string) => string): string {
+  if (text.length < SHORTEST_RUN) return text
   let replaced = ''
   let copied = 0
   for (let at = 0; at < text.length; at += 1) {

@@ -102,7 +102,10 @@ export class Redactor {
 
   /** The secrets in a text that are readable as they are, in order. */
   find(text: string, scan = scanText): FoundSecret[] {
-    let all = scan(text).filter(({ from, to }) => !this.isAllowed(text.slice(from, to)))
+    const scanned = scan(text)
+    // Most texts are short names without a secret.
+    if (scanned.length === 0 && this.patterns.length === 0) return []
+    let all = scanned.filter(({ from, to }) => !this.isAllowed(text.slice(from, to)))
     for (const pattern of scan === scanText ? this.patterns : []) {
       const own = this.ownFindings(text, pattern, all)
       if (own.length > 0) all = [...all, ...own].toSorted((a, b) => a.from - b.from)

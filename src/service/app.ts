@@ -33,7 +33,7 @@ import { createServiceMetrics } from './metrics.js'
 import { describeApi } from './openapi.js'
 import { keyOfSession, LOGIN_BYTES, LOGIN_PATH, loginForm, ownPath, sessionCookie } from './page-session.js'
 import { problemOf, Refused } from './problems.js'
-import { MAY_BE_EMPTY, parsed, queryOf, refuseConditions } from './request-input.js'
+import { MAY_BE_EMPTY, parsed, parsedInParts, queryOf, refuseConditions } from './request-input.js'
 import { agentHandlers } from './routes/agent.js'
 import { conversationHandlers } from './routes/conversations.js'
 import { editionHandlers } from './routes/editions.js'
@@ -191,8 +191,7 @@ class ServiceApp {
   private readonly uses: ReturnType<typeof createUses>
   private readonly feed: ReturnType<typeof createFeed>
   private readonly jobs: Jobs
-  private readonly requestRoom: Room
-  private readonly streamRoom: Room
+  private readonly rooms: ReturnType<typeof roomsOf>
   private readonly requestShares: Shares
   private readonly searchShares: Shares
   private readonly streamShares: Shares
@@ -213,8 +212,7 @@ class ServiceApp {
     this.uses = createUses(stores.keys, this.onProblem, () => ledger.admin.secrets.redactor())
     this.feed = createFeed(ledger, this.onProblem)
     const rooms = roomsOf(this.limits)
-    this.requestRoom = rooms.requests
-    this.streamRoom = rooms.streams
+    this.rooms = rooms
     const { requestsOfKey, searchesOfKey, streamsOfKey } = this.limits
     this.requestShares = new Shares(requestsOfKey, 'requests', 1)
     this.searchShares = new Shares(searchesOfKey, 'searches', 1)
@@ -225,7 +223,7 @@ class ServiceApp {
       problemOf: (error, requestId) => this.reportedProblem(error, requestId),
     })
     this.metrics = createServiceMetrics(this.register, () => ({
-      requests: rooms.requests.taken,
+      requests: rooms.requests.taken + rooms.forwarded.taken + rooms.logins.taken,
       streams: rooms.streams.taken,
       jobs: this.jobs.running(),
     }))
@@ -308,13 +306,19 @@ class ServiceApp {
 
   private addMounts(mounts: NonNullable<ServiceOptions['mounts']>): void {
     for (const mount of mounts) {
+      const { forwards = false } = mount
+      const answer = async ({ req, env }: Ctx, under: Under): Promise<Response> => {
+        checkSite(req.raw, forwards)
+        const access = await this.whoAsks(req.raw.headers, mount.keyHeader)
+        // A model may take minutes: a forwarded request takes no place of those that are answered here.
+        if (forwards) under.access = access
+        else this.enter(under, access)
+        checkRoles(access, { roles: mount.roles, reach: 'some' })
+        return await mount.fetch(req.raw, access, env)
+      }
+      const room = forwards ? this.rooms.forwarded : this.rooms.requests
       const handle = (context: Ctx): Promise<Response> =>
-        this.answered(context, `mount ${mount.path}`, async (under) => {
-          checkSite(context.req.raw, mount.forwards)
-          const access = this.enter(under, await this.whoAsks(context.req.raw.headers, mount.keyHeader))
-          checkRoles(access, { roles: mount.roles, reach: 'some' })
-          return await mount.fetch(context.req.raw, access, context.env)
-        })
+        this.answered(context, `mount ${mount.path}`, (under) => answer(context, under), room)
       this.app.all(mount.path, handle)
       this.app.all(`${mount.path}/*`, handle)
     }
@@ -323,7 +327,9 @@ class ServiceApp {
   /** The page, and refusals of unknown addresses. */
   private addPage(page: ServiceOptions['page']): void {
     if (page !== undefined)
-      this.app.post(LOGIN_PATH, (context) => this.answered(context, 'page', (under) => this.logIn(context, under)))
+      this.app.post(LOGIN_PATH, (context) =>
+        this.answered(context, 'page', (under) => this.logIn(context, under), this.rooms.logins),
+      )
     this.app.all('*', (context) => {
       const { path, method } = context.req
       const otherMethods = PATHS.filter(({ pattern }) => pattern.test(path)).map((other) => other.method.toUpperCase())
@@ -398,7 +404,7 @@ class ServiceApp {
   private takeStream({ keyId }: Access): () => void {
     const leaveShare = this.streamShares.take(keyId)
     try {
-      const leaveRoom = this.streamRoom.take()
+      const leaveRoom = this.rooms.streams.take()
       return () => {
         leaveShare()
         leaveRoom()
@@ -417,7 +423,12 @@ class ServiceApp {
   }
 
   /** Answers within the limits, and keeps account of it. */
-  private async answered(context: Ctx, route: string, work: (under: Under) => Promise<Response>): Promise<Response> {
+  private async answered(
+    context: Ctx,
+    route: string,
+    work: (under: Under) => Promise<Response>,
+    room: Room = this.rooms.requests,
+  ): Promise<Response> {
     const began = performance.now()
     const given = context.req.header('x-request-id') ?? ''
     const requestId = REQUEST_ID.test(given) ? given : randomUUID()
@@ -439,7 +450,7 @@ class ServiceApp {
           {},
           { connection: 'close' },
         )
-      const leave = this.requestRoom.take()
+      const leave = room.take()
       response = await inSpan(
         `${method} ${route}`,
         { kind: SpanKind.SERVER, attributes: { 'http.request.method': method, 'http.route': route } },
@@ -506,7 +517,12 @@ class ServiceApp {
     // Other requests are answered between the steps of a large one.
     const isLarge = raw !== undefined && Number(headers.get('content-length') ?? Infinity) > LARGE_BODY
     if (isLarge) await nextTurn()
-    const body = route.body === undefined ? undefined : parsed(route.body, raw ?? {}, 'the body')
+    const body =
+      route.body === undefined
+        ? undefined
+        : isLarge
+          ? await parsedInParts(route.body, raw)
+          : parsed(route.body, raw ?? {}, 'the body')
     const heeded = Object.fromEntries(
       Object.keys(route.headers).map((header) => [header, headers.get(header) ?? undefined]),
     )
@@ -584,7 +600,7 @@ class ServiceApp {
   private async logIn({ req, env }: Ctx, under: Under): Promise<Response> {
     if (isFromOtherSite(req.raw.headers))
       throw new Refused('OtherSite', 'a page of another site made the browser send this login')
-    const limits = { bytes: LOGIN_BYTES, ms: this.limits.requestMs }
+    const limits = { bytes: LOGIN_BYTES, ms: Math.min(this.limits.loginMs, this.limits.requestMs) }
     const form = new URLSearchParams((await bytesOf(req.raw, env.incoming, limits)).toString('utf8'))
     const next = ownPath(form.get('next'))
     const record = await this.check.check(form.get('key')?.trim() ?? '')

@@ -118,5 +118,5 @@ export async function valueOf(
     throw new Refused('WrongContentType', 'the body has to come without a content-encoding')
   const bytes = await bytesOf(request, incoming, limits)
   if (mayBeEmpty && bytes.length === 0) return undefined
-  return jsonOf(textOf(bytes))
+  return await jsonOf(textOf(bytes), limits.bytes)
 }

@@ -1,6 +1,8 @@
 /** Bodies as they came over the wire: valid UTF-8, and JSON that is recorded as it was meant. */
 import { either as E } from 'fp-ts'
-import { strictJson } from '../lib/json.js'
+import { isRecord } from '../lib/is-record.js'
+import { countValues, hasMoreValues, MOST_VALUES, parsedJson, recordingProblem } from '../lib/json.js'
+import { Pauses } from '../lib/pauses.js'
 import { Refused } from './problems.js'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
@@ -14,14 +16,43 @@ export function textOf(bytes: Uint8Array): string {
   }
 }
 
-/** The work for a body grows with its JSON values. Ten thousand messages with five fields each are fewer. */
-const MOST_VALUES = 65_536
+/**
+ * The work for a body grows with its JSON values, so their limit follows that of its bytes. With 16 MiB, ten thousand
+ * messages may have 26 values each. Other requests are answered between two messages, so one has a limit of its own.
+ */
+const BYTES_PER_VALUE = 64
 
-/** What a text says as JSON. */
-export function jsonOf(text: string): unknown {
+const tooManyValues = (part: string, most: number, remedy: string): Refused =>
+  new Refused('TooManyValues', `${part} has more than ${String(most)} JSON values: ${remedy}`, { limit: most })
+
+/** Rejects a body of which one part has too many values: an item of one of its lists, or everything else. */
+function checkParts(body: unknown): void {
+  const fields = isRecord(body) ? Object.entries(body) : [['', body] as const]
+  let rest = 0
+  for (const [name, value] of fields) {
+    if (!Array.isArray(value)) rest += countValues(value, MOST_VALUES)
+    else
+      for (const [at, item] of value.entries())
+        if (countValues(item, MOST_VALUES) > MOST_VALUES)
+          throw tooManyValues(`${name}[${String(at)}]`, MOST_VALUES, 'send its large values as texts')
+  }
+  if (rest > MOST_VALUES) throw tooManyValues('the body', MOST_VALUES, 'send less at once')
+}
+
+/** What a text says as JSON. Other requests are answered between the steps for a long one. */
+export async function jsonOf(text: string, mostBytes: number): Promise<unknown> {
   if (text.trim() === '') throw new Refused('MalformedJson', 'the body is empty, and JSON is wanted')
-  const read = strictJson(text, MOST_VALUES)
-  if (E.isRight(read)) return read.right
-  const { kind, detail, field } = read.left
-  throw new Refused(kind, `the body ${detail}`, field === undefined ? {} : { field })
+  const most = Math.max(MOST_VALUES, Math.floor(mostBytes / BYTES_PER_VALUE))
+  if (hasMoreValues(text, most)) throw tooManyValues('the body', most, 'send less at once, or raise --max-body')
+  const pauses = new Pauses()
+  const parsed = parsedJson(text)
+  if (pauses.isDue) await pauses.pause()
+  const problem = E.isLeft(parsed) ? parsed.left : recordingProblem(text)
+  if (problem !== undefined) {
+    const { kind, detail, field } = problem
+    throw new Refused(kind, `the body ${detail}`, field === undefined ? {} : { field })
+  }
+  if (hasMoreValues(text, MOST_VALUES)) checkParts(E.toUnion(parsed))
+  if (pauses.isDue) await pauses.pause()
+  return E.toUnion(parsed)
 }

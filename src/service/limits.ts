@@ -13,8 +13,14 @@ export interface Limits {
   readonly requestMs: number
   /** Requests that are worked on at once. */
   readonly requestsAtOnce: number
-  /** Requests of one key that are worked on at once. */
+  /** Requests of one key that are worked on at once, without forwarded ones. */
   readonly requestsOfKey: number
+  /** Requests that are forwarded at once. A model may take minutes for one. */
+  readonly forwardedAtOnce: number
+  /** Logins that are read at once: their sender is not known yet. */
+  readonly loginsAtOnce: number
+  /** Milliseconds in which a login has to arrive. */
+  readonly loginMs: number
   /** Searches of one key that run at once. */
   readonly searchesOfKey: number
   /** Event streams that are open at once. */
@@ -36,6 +42,9 @@ export const USUAL: Limits = {
   requestMs: 60_000,
   requestsAtOnce: 512,
   requestsOfKey: 128,
+  forwardedAtOnce: 2_000,
+  loginsAtOnce: 32,
+  loginMs: 5_000,
   searchesOfKey: 4,
   streams: 2_000,
   streamsOfKey: 200,
@@ -123,14 +132,19 @@ export function createRate(
   }
 }
 
-/** How many requests, streams and jobs run at once. */
-export function roomsOf(limits: Limits): { readonly requests: Room; readonly streams: Room; readonly jobs: Room } {
+/** A room for requests of a kind. */
+const requestRoom = (most: number, kind: string): Room =>
+  new Room(most, () => new Refused('TooBusy', `${String(most)} ${kind} are running: try again in a second`))
+
+/** How many requests of each kind, streams and jobs run at once. */
+export function roomsOf(
+  limits: Limits,
+): Readonly<Record<'requests' | 'forwarded' | 'logins' | 'streams' | 'jobs', Room>> {
   const retryLater = { 'retry-after': '10' }
   return {
-    requests: new Room(
-      limits.requestsAtOnce,
-      () => new Refused('TooBusy', `${String(limits.requestsAtOnce)} requests are running: try again in a second`),
-    ),
+    requests: requestRoom(limits.requestsAtOnce, 'requests'),
+    forwarded: requestRoom(limits.forwardedAtOnce, 'forwarded requests'),
+    logins: requestRoom(limits.loginsAtOnce, 'logins'),
     streams: new Room(
       limits.streams,
       () =>

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { ROLES } from '../../src/ports/service-state.js'
 import { routes } from '../../src/schema/index.js'
 import type { Route } from '../../src/schema/route.js'
-import { createService } from '../../src/service/app.js'
+import { createService, type Service } from '../../src/service/app.js'
 import { PEPPER, startTestService, type TestService } from '../support/service.js'
 
 const changing = Object.values<Route>(routes).filter(({ method }) => method !== 'get')
@@ -21,6 +21,7 @@ const FOREIGN: readonly Readonly<Record<string, string>>[] = [
   { ...JSON_TYPE, origin: 'null' },
   { ...JSON_TYPE, 'sec-fetch-site': 'cross-site' },
   { ...JSON_TYPE, 'sec-fetch-site': 'same-site' },
+  { ...JSON_TYPE, 'sec-fetch-site': 'none', origin: 'chrome-extension://abcdefgh' },
   { 'content-type': 'application/x-www-form-urlencoded' },
   { 'content-type': 'multipart/form-data; boundary=x' },
   { 'content-type': 'text/plain;charset=utf-8' },
@@ -100,6 +101,8 @@ describe('the login of the page', () => {
     const key = await at.key(ROLES)
     const form = await at.service.app.request('http://127.0.0.1/search?q=%22%3E%3Cb', { headers: HTML })
     expect(form.status).toBe(401)
+    // With `no-referrer`, the browser would send the form with the origin `null`.
+    expect(form.headers.get('referrer-policy')).toBe('same-origin')
     const html = await form.text()
     expect(html).toContain('value="/search?q=%22%3E%3Cb"')
     expect(html).toContain('<form method="post" action="/login">')
@@ -131,6 +134,42 @@ describe('the login of the page', () => {
   it('takes a key that may read and audit the whole ledger', async () => {
     expect((await logIn(await at.key(['read']))).status).toBe(403)
     expect((await logIn(await at.key(ROLES, { scope: 'us' }))).status).toBe(403)
+  })
+
+  it('is read in a room of its own and for a short time, since nobody knows yet who sends it', async () => {
+    const created = (loginMs: number): Service =>
+      createService({
+        ...at,
+        pepper: PEPPER,
+        page: () => new Response('the page'),
+        limits: { requestsAtOnce: 2, loginsAtOnce: 2, loginMs },
+      })
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const send = async (to: Service, body: ReadableStream | string): Promise<string> => {
+      const init: RequestInit & { readonly duplex: 'half' } = { method: 'POST', headers, body, duplex: 'half' }
+      const answer = await to.app.request('http://127.0.0.1/login', init, {})
+      return `${String(answer.status)} ${await answer.text()}`
+    }
+    const [patient, quick] = [created(100_000), created(20)]
+    const closers: (() => void)[] = []
+    const waiting = (): ReadableStream =>
+      new ReadableStream({
+        start(controller) {
+          closers.push(() => {
+            controller.close()
+          })
+        },
+      })
+    const logins = [send(patient, waiting()), send(patient, waiting())]
+    expect(await send(patient, 'key=x')).toMatch(/^503 .*TooBusy/u)
+    const authorization = `Bearer ${await at.key(ROLES)}`
+    const read = await patient.app.request('http://127.0.0.1/v1/conversations', { headers: { authorization } }, {})
+    expect(read.status).toBe(200)
+    for (const close of closers) close()
+    for (const login of logins) expect(await login).toMatch(/^401 /u)
+    expect(await send(patient, 'key=x')).toMatch(/^401 /u)
+    expect(await send(quick, new ReadableStream())).toMatch(/^408 .*BodyTooSlow/u)
+    await Promise.all([patient.stop(), quick.stop()])
   })
 
   it('is no Basic authentication, which a browser would send to the API too', async () => {

@@ -1,12 +1,29 @@
 /** What one key has under way takes nothing from the others. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { ROLES } from '../../src/ports/service-state.js'
+import type { Mount } from '../../src/service/app.js'
+import { latch } from '../support/latch.js'
 import { talk } from '../support/conversations.js'
 import { startTestService, type TestService } from '../support/service.js'
 
 let at: TestService
+/** Opens when the mounts answer. */
+const answering = latch()
 beforeAll(async () => {
-  at = await startTestService({ keys: true, limits: { requestsOfKey: 20, searchesOfKey: 3, streamsOfKey: 2 } })
+  const mount = (path: string): Omit<Mount, 'forwards'> => ({
+    path,
+    roles: ['append'],
+    keyHeader: 'authorization',
+    fetch: async () => {
+      await answering.opened
+      return new Response('answered')
+    },
+  })
+  at = await startTestService({
+    keys: true,
+    limits: { requestsOfKey: 20, searchesOfKey: 3, streamsOfKey: 2 },
+    mounts: [mount('/own'), { ...mount('/model'), forwards: true }],
+  })
   await at.ask('/v1/conversations/ours/messages', { key: await at.key(ROLES), body: { messages: talk(3) } })
 })
 afterAll(async () => {
@@ -42,6 +59,30 @@ it('requests of one key leave their places, also those that fail', async () => {
     expect(counted(statuses, 429)).toBeGreaterThan(0)
   }
   expect((await read(loud, 'ours')).status).toBe(200)
+})
+
+it('requests that wait for a model take no places of their key', async () => {
+  const [loud, quiet] = [await at.key(ROLES), await at.key(ROLES)]
+  const read = (key: string) => at.ask('/v1/conversations/ours/context', { key })
+  const forwarded = Array.from({ length: 30 }, () => at.ask('/model', { key: loud, body: {} }))
+  expect((await read(loud)).status).toBe(200)
+  const own = Array.from({ length: 30 }, () => at.ask('/own', { key: quiet, body: {} }))
+  // The others wait.
+  expect(await Promise.race(own)).toMatchObject({ status: 429, body: { kind: 'TooManyRequests' } })
+  answering.open()
+  expect(
+    counted(
+      (await Promise.all(forwarded)).map(({ status }) => status),
+      200,
+    ),
+  ).toBe(30)
+  expect(
+    counted(
+      (await Promise.all(own)).map(({ status }) => status),
+      200,
+    ),
+  ).toBe(20)
+  expect((await read(quiet)).status).toBe(200)
 })
 
 it('event streams of one key are refused beyond its share', async () => {

@@ -65,6 +65,8 @@ export class Sender {
   private failures = 0
   private answeredAt = performance.now()
   private restarts = 0
+  /** Items of the last request. */
+  private requestItems = 0
 
   constructor(private readonly options: SenderOptions) {}
 
@@ -114,7 +116,7 @@ export class Sender {
     if (!this.options.queue.has(upload)) return 0
     const verdict = verdictOf(error)
     if (verdict === 'stop') throw error
-    if (isLedgerError(error, 'BodyTooLarge') && upload.requestBytes > 1) {
+    if (isLedgerError(error, 'BodyTooLarge', 'TooManyValues') && this.requestItems > 1) {
       upload.requestBytes = Math.floor(upload.requestBytes / 4)
       return 0
     }
@@ -149,6 +151,7 @@ export class Sender {
     const { file, next } = upload
     const items = upload.requestBytes > REQUEST_BYTES ? MOST_REQUEST_ITEMS : REQUEST_ITEMS
     const lines = await file.read(next, { lines: items, bytes: upload.requestBytes })
+    this.requestItems = lines.length
     const answer = await this.options.post(
       {
         upload: file.id,

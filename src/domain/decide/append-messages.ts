@@ -5,9 +5,9 @@ import { liveMessage } from '../conversation/live-message.js'
 import type { Conversation } from '../conversation/conversation.js'
 import type { Event, EventData } from '../events/index.js'
 import { checkId, derivedMessageId, type BadId } from '../values/ids.js'
-import { sameMessage, type NewMessage } from '../values/message.js'
+import { sameMessage, type MessageBody, type NewMessage } from '../values/message.js'
 import { messageTokens } from '../values/tokens.js'
-import { applyPending, estimatorOf, type Decision } from './decision.js'
+import { estimatorOf, PendingState, type Decision } from './decision.js'
 import { liveMessageWith } from './live-messages.js'
 import { checkPin, type PinTooLarge } from './pin-message.js'
 
@@ -47,51 +47,96 @@ type ToolResultWithoutCall = {
 
 type AppendRejection = BadId | MessageIdTaken | ToolResultWithoutCall | PinTooLarge | PartlyRecorded
 
-/** Whether a live or compacted call with this id has no result yet. */
-function awaitsResult(state: Conversation, toolCallId: string): boolean {
-  for (let at = state.window.length - 1; at >= 0; at -= 1) {
-    const message = state.window[at]
-    if (message?.toolCallId === toolCallId) return false
-    if (message?.toolCalls?.some((call) => call.id === toolCallId) === true) return true
+type RecordedMessage = MessageBody & { readonly erased?: true | undefined }
+
+/** What the rules look up among the live messages. */
+interface LiveMessages {
+  find(messageId: string): RecordedMessage | undefined
+  /** Whether the last message of the window with this call id is the call; undefined if there is none. */
+  isOpenCall(toolCallId: string): boolean | undefined
+}
+
+/** Finds by reading the messages, the newest first. */
+const readLive = (state: Conversation): LiveMessages => ({
+  find: (messageId) => liveMessageWith(state, messageId),
+  isOpenCall(toolCallId) {
+    for (let at = state.window.length - 1; at >= 0; at -= 1) {
+      const message = state.window[at]
+      if (message?.toolCallId === toolCallId) return false
+      if (message?.toolCalls?.some((call) => call.id === toolCallId) === true) return true
+    }
+    return undefined
+  },
+})
+
+/** Finds by tables, for a command with many messages: its time is linear in their number. */
+class LiveIndex implements LiveMessages {
+  private readonly byId = new Map<string, RecordedMessage>()
+  private readonly openCalls = new Map<string, boolean>()
+
+  constructor({ leading, retained, window }: Conversation) {
+    for (const message of [...leading, ...retained]) this.byId.set(message.messageId, message)
+    for (const message of window) this.add(message)
   }
-  const { groups } = callGroups(state.retained)
+
+  add(message: RecordedMessage & { readonly messageId: string }): void {
+    this.byId.set(message.messageId, message)
+    for (const { id } of message.toolCalls ?? []) this.openCalls.set(id, true)
+    if (message.toolCallId !== undefined) this.openCalls.set(message.toolCallId, false)
+  }
+
+  find(messageId: string): RecordedMessage | undefined {
+    return this.byId.get(messageId)
+  }
+
+  isOpenCall(toolCallId: string): boolean | undefined {
+    return this.openCalls.get(toolCallId)
+  }
+}
+
+/** Whether a live or compacted call with this id has no result yet. */
+function awaitsResult({ retained, compactedCalls }: Conversation, live: LiveMessages, toolCallId: string): boolean {
+  const isOpen = live.isOpenCall(toolCallId)
+  if (isOpen !== undefined) return isOpen
+  const { groups } = callGroups(retained)
   return (
     groups.some((group) => group.open.some((call) => call.id === toolCallId)) ||
-    state.compactedCalls.some((call) => call.callId === toolCallId)
+    compactedCalls.some((call) => call.callId === toolCallId)
   )
 }
 
 /** The id of a message without one: derived from its position, or from the next position whose id is free. */
-function nextDerivedId(state: Conversation, isTaken: (id: string) => boolean): string {
+function nextDerivedId(state: Conversation, live: LiveMessages, isTaken: (id: string) => boolean): string {
   for (let position = state.messagesAppended; ; position += 1) {
     const id = derivedMessageId(state.conversationId, position)
-    if (!isTaken(id) && liveMessageWith(state, id) === undefined) return id
+    if (!isTaken(id) && live.find(id) === undefined) return id
   }
 }
 
 function appendOne(
   state: Conversation,
+  live: LiveMessages,
   message: MessageToAppend,
   { now, isHostList }: Pick<AppendMessages, 'now' | 'isHostList'>,
   isTaken: (id: string) => boolean,
-): Decision<AppendRejection> {
+): E.Either<AppendRejection, readonly Extract<Event, { readonly type: 'MessageAppended' }>[]> {
   if (message.messageId !== undefined) {
     const id = checkId('id', message.messageId)
     if (E.isLeft(id)) return id
-    const before = liveMessageWith(state, message.messageId)
+    const before = live.find(message.messageId)
     if (before !== undefined)
       return before.erased === true || sameMessage(before, message)
         ? E.right([])
         : E.left({ kind: 'MessageIdTaken', messageId: message.messageId })
   }
-  const messageId = message.messageId ?? nextDerivedId(state, isTaken)
+  const messageId = message.messageId ?? nextDerivedId(state, live, isTaken)
   // Messages of another program are recorded even if a chat API would reject them.
   if (
     isHostList !== true &&
     state.observed === undefined &&
     message.role === 'tool' &&
     message.toolCallId !== undefined &&
-    !awaitsResult(state, message.toolCallId)
+    !awaitsResult(state, live, message.toolCallId)
   ) {
     return E.left({ kind: 'ToolResultWithoutCall', messageId, toolCallId: message.toolCallId })
   }
@@ -114,12 +159,16 @@ export function appendMessages(state: Conversation, command: AppendMessages): De
   const events: Event[] = []
   const requestedIds = new Set(command.messages.flatMap(({ messageId }) => messageId ?? []))
   const isTaken = (id: string): boolean => requestedIds.has(id) || command.takenIds?.has(id) === true
-  let stateAfter = state
+  const pending = new PendingState(state)
+  const index = command.messages.length > 1 ? new LiveIndex(state) : undefined
   for (const message of command.messages) {
-    const decided = appendOne(stateAfter, message, command, isTaken)
+    const decided = appendOne(pending.state, index ?? readLive(state), message, command, isTaken)
     if (E.isLeft(decided)) return decided
-    events.push(...decided.right)
-    stateAfter = applyPending(stateAfter, decided.right)
+    for (const event of decided.right) {
+      events.push(event)
+      pending.take(event)
+      index?.add(event.data)
+    }
   }
   const { requestSize = events.length } = command
   if (events.length > 0 && events.length < requestSize)

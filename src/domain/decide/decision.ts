@@ -18,14 +18,29 @@ export function configurationOf(state: Conversation): Configuration {
 /** The estimator that the conversation uses. */
 export const estimatorOf = (state: Conversation): Estimator => state.findEstimator(configurationOf(state).estimator)
 
-/** The state as if these events were recorded, to decide on the next one and to know the revisions. */
+/** The state as if events were recorded, to decide on the next one and to know the revisions. */
+export class PendingState {
+  private readonly fold: Fold
+
+  constructor(state: Conversation) {
+    this.fold = new Fold(state)
+  }
+
+  /** Its window grows with the next message. */
+  get state(): Conversation {
+    return this.fold.state
+  }
+
+  take(event: Event): void {
+    const { revision, hash, recordedAt = '' } = this.fold.state
+    const placed: PlacedEvent = { ...event, revision: revision + 1, metadata: { hash, recordedAt } }
+    this.fold.take(placed)
+  }
+}
+
+/** The state as if these events were recorded. */
 export function applyPending(state: Conversation, events: readonly Event[]): Conversation {
-  const placed = (event: Event, after: Conversation): PlacedEvent => ({
-    ...event,
-    revision: after.revision + 1,
-    metadata: { hash: after.hash, recordedAt: after.recordedAt ?? '' },
-  })
-  const fold = new Fold(state)
-  for (const event of events) fold.take(placed(event, fold.state))
-  return fold.state
+  const pending = new PendingState(state)
+  for (const event of events) pending.take(event)
+  return pending.state
 }

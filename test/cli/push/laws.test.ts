@@ -232,6 +232,42 @@ it('sends a transcript that is larger than a request, and again from its start i
   await laptop.folder?.close()
 })
 
+it('sends items with many JSON values in smaller requests, and keeps one that no request can have', async () => {
+  const home = join(base, 'dense')
+  await mkdir(home)
+  const network = new Network(await team.key(['append']))
+  // The least number of values that a service takes.
+  network.service = createService({ ...team, pepper: PEPPER, limits: { bodyBytes: 4 * 1024 ** 2 } })
+  const laptop = new Laptop(home, network)
+  await laptop.start()
+  const where = { file: 'dense.jsonl' }
+  const add = async (sourceId: string, counts: readonly number[]): Promise<void> => {
+    // oxlint-disable-next-line typescript/require-await -- uploads take items that arrive over time
+    async function* items(): AsyncGenerator<object> {
+      yield { kind: 'conversation', sourceId, where }
+      for (const [part, count] of counts.entries()) {
+        const body = {
+          role: 'user',
+          content: `Image ${String(part)}`,
+          extra: { data: Array.from({ length: count }, () => 7) },
+        }
+        yield { kind: 'message', sourceId: `m${String(part)}`, part: 0, body, where }
+      }
+    }
+    const head = { program: 'claude-code', source: sourceId, writtenAt: '2026-01-01T00:00:00.000Z' }
+    await laptop.queue?.add(head, items(), false)
+  }
+  await add('dense', [9_000, 9_000, 9_000, 9_000, 9_000, 9_000, 9_000, 60_000, 9_000])
+  await add('too-dense', [70_000])
+  await add('after', [1])
+  expect(await laptop.drain()).toBe(true)
+  expect(await recordedIds('claude-code/dense')).toHaveLength(9)
+  expect(await recordedIds('claude-code/after')).toHaveLength(1)
+  expect(laptop.refused).toEqual([expect.stringContaining('has more than 65536 JSON values')])
+  expect(laptop.queue?.messages).toBe(1)
+  await laptop.folder?.close()
+})
+
 it('sends to several processes of a service that answer in turn', async () => {
   const home = join(base, 'balanced')
   await mkdir(home)

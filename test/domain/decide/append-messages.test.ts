@@ -1,12 +1,16 @@
 /** Messages join the conversation: once each, with their tokens, and a result only behind its call. */
 /* oxlint-disable jest/expect-expect -- `records` and `rejected` say what is expected */
 import { describe, expect, it } from '@jest/globals'
+import { either as E } from 'fp-ts'
+import fc from 'fast-check'
+import { decide } from '../../../src/domain/decide/index.js'
+import type { Event } from '../../../src/domain/events/index.js'
 import { derivedMessageId } from '../../../src/domain/values/ids.js'
 import type { MessageInput } from '../../../src/domain/values/message.js'
 import { appended, archived, at, calls, pinned, prunedBy, result } from '../../support/builders.js'
 import { NOW, append } from '../../support/commands.js'
 import { answering, calling } from '../../support/conversations.js'
-import { configuredWith, givenEvents, small } from '../../support/given-events.js'
+import { configuredWith, givenEvents, small, stateAfter } from '../../support/given-events.js'
 
 const user = (id: string, content = 'Berth 7?'): MessageInput => ({ id, role: 'user', content })
 
@@ -105,6 +109,32 @@ describe('AppendMessages', () => {
     givenEvents(window, ...groupWithPin, appended('p', { tokens: 300 }), pinned('p'))
       .when({ type: 'PinMessage', messageId: 'rcall_3' })
       .rejected(tooLarge('rcall_3'))
+  })
+
+  it('decides the same for many messages in one command as for one after the other', () => {
+    const id = fc.constantFrom('a', 'b', 'c', 'd', 'e')
+    const message: fc.Arbitrary<MessageInput> = fc.oneof(
+      fc.record({ id, text: fc.constantFrom('x', 'y') }).map((each) => user(each.id, each.text)),
+      fc.constantFrom('x', 'y').map((content): MessageInput => ({ role: 'user', content })),
+      fc.record({ id, call: fc.subarray(['p', 'q'], { minLength: 1 }) }).map((each) => calling(each.id, each.call)),
+      fc.record({ id, call: fc.constantFrom('p', 'q') }).map((each) => answering(each.id, each.call)),
+    )
+    const earlier = [calls('old', 'p'), appended('a', { content: 'x' })]
+    fc.assert(
+      fc.property(fc.array(message, { minLength: 2, maxLength: 8 }), fc.boolean(), (messages, hasEarlier) => {
+        const start = stateAfter([small, ...(hasEarlier ? earlier : [])])
+        const oneByOne: Event[] = []
+        let refusal: unknown
+        for (const each of messages) {
+          const decided = decide(stateAfter(oneByOne, start), append(each))
+          if (E.isRight(decided)) oneByOne.push(...decided.right)
+          else refusal ??= decided.left
+          if (refusal !== undefined) break
+        }
+        const together = decide(start, append(...messages))
+        expect(together).toEqual(refusal === undefined ? E.right(oneByOne) : E.left(refusal))
+      }),
+    )
   })
 
   it('records all of a command or none of it', () => {
