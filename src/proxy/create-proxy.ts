@@ -9,6 +9,9 @@ import { either as E } from 'fp-ts'
 import { checkId } from '../domain/values/ids.js'
 import type { PolicySettings } from '../domain/values/policy.js'
 import { sentenceOf } from '../ports/store-error.js'
+import { hasMoreValues, MOST_VALUES } from '../lib/json.js'
+import { LedgerError } from '../lib/ledger-error.js'
+import { readBody } from '../lib/read-body.js'
 import { answerBeforeEnd } from '../lib/unread-body.js'
 import type { AgentTool, Ledger } from '../library/ledger.js'
 import { createAnswerCopy, type AnswerCopy } from './answer-copy.js'
@@ -27,7 +30,7 @@ import type { Api, OutgoingMessage, ProxyRequest } from '../model-apis/api.js'
 import { anthropicMessages } from '../model-apis/anthropic-messages.js'
 import { chatCompletions } from '../model-apis/chat-completions.js'
 import { openaiResponses } from '../model-apis/openai-responses.js'
-import { decodeBody, readBody } from './body.js'
+import { decodeBody } from './body.js'
 import { ANY_CALLER, CONVERSATION_HEADER, type Caller } from './identify-request.js'
 import { jsonText, parseJson, type Fields } from '../model-apis/json.js'
 import { hasTool, sendWithMemory, type BufferedAnswer } from './memory-tool.js'
@@ -63,7 +66,7 @@ export interface ProxyOptions {
   readonly scope?: string
   /** Called with errors of the ledger. The proxy ignores errors that it throws. */
   readonly onProblem?: (problem: unknown) => void
-  /** A request with more bytes is passed on unrecorded. Default 64 MiB. */
+  /** A request with more bytes, sent or decoded, is passed on unrecorded. Default 64 MiB. */
   readonly maxBodyBytes?: number
   /** How long a request waits for the ledger before the ledger counts as unavailable. Default 5,000 ms. */
   readonly ledgerTimeoutMs?: number
@@ -168,7 +171,7 @@ function callerOf(environment: unknown): Caller {
 
 const bytesOf = (body: Fields): Uint8Array => Buffer.from(jsonText(body))
 
-const errorResponse = (api: Api, status: 400 | 426 | 500 | 502 | 503, message: string, kind: string): Response =>
+const errorResponse = (api: Api, status: 400 | 413 | 426 | 500 | 502 | 503, message: string, kind: string): Response =>
   new Response(JSON.stringify(api.errorBody(message, kind)), { status, headers: REFUSED })
 
 /** A model request that was read. */
@@ -176,6 +179,9 @@ interface ReadRequest {
   readonly body: Fields
   readonly request: ProxyRequest
 }
+
+/** Why a request is not read. Undefined if it is no request of this API. */
+type Unread = LedgerError | undefined
 
 /** A request of a client. */
 interface ClientRequest {
@@ -314,8 +320,8 @@ class RequestHandler {
       return errorResponse(api, 400, 'the request ended before its body was complete, so it was not sent', 'BodyCutOff')
     if (body.kind === 'too-long') {
       if (!this.failsClosed) return { body: body.stream }
-      const message = `the request is longer than ${String(this.maxBodyBytes)} bytes, so it cannot be recorded`
-      return answerBeforeEnd(JSON.stringify(api.errorBody(message, 'BodyTooLarge')), body.stream, 413, REFUSED)
+      const { message, kind } = this.tooLong()
+      return answerBeforeEnd(JSON.stringify(api.errorBody(message, kind)), body.stream, 413, REFUSED)
     }
     if (!this.recordsInBackground) return await this.recordBeforeSending(api, client, body.bytes)
     const start = new RecordingStart(body.bytes.byteLength)
@@ -335,8 +341,11 @@ class RequestHandler {
   ): Promise<RequestRecord> {
     await started
     const read = await this.readRequest(api, bytes, headers)
-    if (read === undefined) return BYPASSED
-    const record = await this.recorder.record(api, read.request, headers, caller, exchange)
+    if (E.isLeft(read)) {
+      if (read.left !== undefined) this.reportProblem(read.left)
+      return BYPASSED
+    }
+    const record = await this.recorder.record(api, read.right.request, headers, caller, exchange)
     this.isLedgerDown = record.outcome === 'bypassed'
     return record
   }
@@ -347,8 +356,14 @@ class RequestHandler {
     { request, headers, caller }: ClientRequest,
     bytes: Uint8Array,
   ): Promise<PreparedRequest | Response> {
-    const read = await this.readRequest(api, bytes, request.headers)
-    if (read === undefined) return { body: bytes }
+    const unlessLeft = await this.readRequest(api, bytes, request.headers)
+    if (E.isLeft(unlessLeft)) {
+      const { left } = unlessLeft
+      if (left !== undefined && this.failsClosed) return errorResponse(api, 413, left.message, left.kind)
+      if (left !== undefined) this.reportProblem(left)
+      return { body: bytes }
+    }
+    const read = unlessLeft.right
     const exchange: Exchange = { state: 'open' }
     const recording = this.recorder.record(api, read.request, request.headers, caller, exchange)
     const record = await within(recording, this.ledgerTimeoutMs)
@@ -403,17 +418,29 @@ class RequestHandler {
     }
   }
 
-  private async readRequest(api: Api, bytes: Uint8Array, headers: Headers): Promise<ReadRequest | undefined> {
-    const plain = await decodeBody(bytes, headers.get('content-encoding'), this.maxBodyBytes * 4)
-    if (plain === undefined) return undefined
-    const body = parseJson(Buffer.from(plain).toString('utf8'))
-    if (!isRecord(body)) return undefined
+  private tooLong(): LedgerError {
+    const most = String(this.maxBodyBytes)
+    return new LedgerError('BodyTooLarge', `the request is longer than ${most} bytes, so it cannot be recorded`)
+  }
+
+  private async readRequest(api: Api, bytes: Uint8Array, headers: Headers): Promise<E.Either<Unread, ReadRequest>> {
+    const plain = await decodeBody(bytes, headers.get('content-encoding'), this.maxBodyBytes)
+    if (plain === undefined) return E.left(undefined)
+    if (plain === 'too-long') return E.left(this.tooLong())
+    const text = Buffer.from(plain).toString('utf8')
+    if (hasMoreValues(text, MOST_VALUES)) {
+      const most = String(MOST_VALUES)
+      const message = `the request has more than ${most} JSON values, so it cannot be recorded`
+      return E.left(new LedgerError('TooManyValues', message))
+    }
+    const body = parseJson(text)
+    if (!isRecord(body)) return E.left(undefined)
     try {
       const request = api.readRequest(body)
-      return request === undefined ? undefined : { body, request }
+      return request === undefined ? E.left(undefined) : E.right({ body, request })
     } catch (error) {
       this.reportProblem(error)
-      return undefined
+      return E.left(undefined)
     }
   }
 

@@ -496,6 +496,23 @@ describe('clients beside each other', () => {
       }),
     )
     expect(answer.status).toBe(413)
+    const usual = createMcp({ ledger, boundTo: { scope: null }, version: '1', onProblem: () => undefined })
+    const dense = await usual.fetch(
+      new Request('http://127.0.0.1/mcp', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+        body: JSON.stringify({
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'ping',
+          params: { x: Array.from({ length: 70_000 }, () => 1) },
+        }),
+      }),
+    )
+    expect([dense.status, await dense.json()]).toEqual([
+      413,
+      expect.objectContaining({ error: { code: -32_600, message: 'the request has more than 65536 JSON values' } }),
+    ])
     for (const body of ['', '{', '[]', 'null', '{"jsonrpc":"2.0"}', '\ud800']) {
       const { status } = await mcp.fetch(
         new Request('http://127.0.0.1/mcp', {

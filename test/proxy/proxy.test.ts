@@ -3,6 +3,7 @@ import type { MessageInput } from '../../src/index.js'
 import { passedOff } from '../support/json.js'
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import { connect } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { openLedger, type Ledger } from '../../src/index.js'
 import { createProxy } from '../../src/proxy/create-proxy.js'
 import { startProxy, type ProxyServer } from '../../src/proxy/server.js'
@@ -414,9 +415,21 @@ it.each([
 })
 
 it('pages of other sites, and names that lead here from elsewhere, are refused', async () => {
-  const page = await post(observe, CHAT, { messages: [user('x')] }, { origin: 'https://evil.example' })
-  expect(page.status).toBe(403)
+  const { host } = new URL(observe.url)
+  const foreign = [
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { origin: 'http://127.0.0.1:9' },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { 'sec-fetch-site': 'none', origin: 'chrome-extension://abcdefgh' },
+  ]
+  for (const headers of foreign)
+    expect([headers, (await post(observe, CHAT, { messages: [user('x')] }, headers)).status]).toEqual([headers, 403])
   expect(upstream.calls).toEqual([])
+  upstream.answerWith(chat.whole({ text: 'Fine.' }))
+  const own = await post(observe, CHAT, { messages: [user('x')] }, { origin: `http://${host}` })
+  expect(own.status).toBe(200)
 })
 
 it('a request longer than what is read is passed on unrecorded, and refused where recording is pending for', async () => {
@@ -429,6 +442,36 @@ it('a request longer than what is read is passed on unrecorded, and refused wher
   const passed = await post(open, CHAT, body)
   expect([passed.headers.get('x-context-ledger'), await passed.json()]).toEqual(['bypassed', { length: body.length }])
   expect((await post(closed, CHAT, body)).status).toBe(413)
+})
+
+it('a request that is long when decoded, or has very many values, is passed on unrecorded, and refused where that is wanted', async () => {
+  const limited = { ledger, upstream: upstream.url, port: 0, onProblem, maxBodyBytes: 1_000_000, headWaitMs: 5_000 }
+  const open = await startProxy(limited)
+  const closed = await startProxy({ ...limited, fail: 'closed' })
+  otherProxies.push(open, closed)
+  const bomb = gzipSync(JSON.stringify({ model: 'm', messages: [user('x'.repeat(2_000_000))] }))
+  const dense = JSON.stringify({
+    model: 'm',
+    messages: [{ ...user('x'), data: Array.from({ length: 70_000 }, () => 1) }],
+  })
+  for (const [body, encoding, kind] of [
+    [bomb, 'gzip', 'BodyTooLarge'],
+    [dense, 'identity', 'TooManyValues'],
+  ] as const) {
+    problems.length = 0
+    const send = (proxy: ProxyServer): Promise<Response> =>
+      fetch(`${proxy.url}${CHAT}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'content-encoding': encoding },
+        body,
+      })
+    upstream.answerWith(chat.whole({ text: 'Fine.' }))
+    const passed = await send(open)
+    expect([passed.status, passed.headers.get('x-context-ledger')]).toEqual([200, 'bypassed'])
+    expect(problems).toEqual([expect.objectContaining({ kind })])
+    const refused = await send(closed)
+    expect([refused.status, JSON.stringify(await refused.json())]).toEqual([413, expect.stringContaining(kind)])
+  }
 })
 
 it('a ledger that is down lets requests pass and says so, or refuses them where it is told to', async () => {
