@@ -22,6 +22,7 @@ import {
   type LogSource,
   type LogTarget,
 } from '../ports/log-copy.js'
+import type { ProofStore } from '../ports/proof-store.js'
 
 export interface CopyProgress {
   readonly doing: 'copying' | 'proving'
@@ -232,6 +233,18 @@ export interface CopiedStore {
 /** A store that was opened only for a copy. */
 export interface OpenedLog extends CopiedStore {
   close(): Promise<void>
+}
+
+/**
+ * Copies the checkpoints of a log, with the public keys that verify them. Those that the copy has are kept.
+ * @param events number of events of the copy; later checkpoints are left out
+ * @returns the number of copied checkpoints
+ */
+export async function copyCheckpoints(from: ProofStore, to: ProofStore, events: number): Promise<number> {
+  const existing = new Set((await to.checkpoints()).map(({ size }) => size))
+  const missing = (await from.checkpoints()).filter(({ size }) => size <= events && !existing.has(size))
+  for (const checkpoint of missing) await to.putCheckpoint(checkpoint)
+  return missing.length
 }
 
 /** Uses a store as the source of a copy. */

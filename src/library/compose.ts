@@ -29,6 +29,7 @@ import { createPostgresPendingErasures } from '../adapters/postgres/pending-eras
 import { createPostgresJobStore } from '../adapters/postgres/service-jobs.js'
 import { createPostgresKeyStore } from '../adapters/postgres/service-keys.js'
 import { createPostgresProofStore } from '../adapters/postgres/proof-store.js'
+import type { ProofStore } from '../ports/proof-store.js'
 import { createPostgresSecretsKey } from '../adapters/postgres/secrets-key.js'
 import { createPostgresSpending } from '../adapters/postgres/spending.js'
 import { createPostgresTokenBudget } from '../adapters/postgres/token-budget.js'
@@ -609,12 +610,18 @@ async function openWithStores(
 export async function openLog(
   address: string,
   options: { readonly database?: string } & KeyPlace,
-): Promise<OpenedLog & { readonly erasable?: { readonly keys: TextKeys; readonly pendingErasures: PendingErasures } }> {
+): Promise<
+  OpenedLog & {
+    readonly proofs: ProofStore
+    readonly erasable?: { readonly keys: TextKeys; readonly pendingErasures: PendingErasures }
+  }
+> {
   const { log, name, db, close, textKeys } = await openStores(address, options.database, {}, options)
   return {
     name,
     store: log.store,
     bodies: log.bodies,
+    proofs: createPostgresProofStore(db),
     ...(isKurrentDb(address) ? {} : { bulk: createPostgresBulkTarget(db, name) }),
     ...(textKeys === undefined
       ? {}

@@ -5,10 +5,12 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { loadConversation, loadEdition } from '../../src/recording/load-conversation.js'
-import { copyLog, storeSource, storeTarget } from '../../src/backup/migrate-log.js'
+import { createMemoryProofStore } from '../../src/adapters/memory/proof-store.js'
+import { copyCheckpoints, copyLog, storeSource, storeTarget } from '../../src/backup/migrate-log.js'
 import { sha256 } from '../../src/domain/values/hash.js'
 import { claimOf } from '../../src/domain/events/codec.js'
 import type { EventStore, StoredEvent } from '../../src/ports/event-store.js'
+import type { StoredCheckpoint } from '../../src/ports/proof-store.js'
 import { editionHistory, everyStep } from '../support/edition-history.js'
 import { appended, collect, eventNamed, eventsNamed } from '../support/events.js'
 import { CONVERSATION } from '../support/harness.js'
@@ -56,6 +58,22 @@ describe('a copy', () => {
     const claims = (await collect(from.store.readAll())).flatMap((event) => claimOf(event) ?? [])
     expect(claims).toHaveLength(3)
     for (const claim of claims) expect(sha256((await to.bodies.get(claim)) ?? '')).toBe(claim)
+  })
+
+  it('has the checkpoints of the events that it has, with their public keys, and keeps its own', async () => {
+    const checkpoint = (size: number, key: string): StoredCheckpoint => ({
+      size,
+      note: `note ${String(size)} of ${key}`,
+      verifierKeys: [key],
+      createdAt: '2026-01-01T00:00:00.000Z',
+    })
+    const [from, to] = [createMemoryProofStore(), createMemoryProofStore()]
+    for (const size of [2, 5, 12, 13]) await from.putCheckpoint(checkpoint(size, 'first'))
+    await to.putCheckpoint(checkpoint(5, 'second'))
+    expect(await copyCheckpoints(from, to, 12)).toBe(2)
+    const expected = [checkpoint(2, 'first'), checkpoint(5, 'second'), checkpoint(12, 'first')]
+    expect(await to.checkpoints()).toEqual(expected)
+    expect(await copyCheckpoints(from, to, 12)).toBe(0)
   })
 
   it('copies editions like any other stream: both logs load the same state', async () => {

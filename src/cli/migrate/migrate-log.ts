@@ -5,6 +5,7 @@
  */
 import { LedgerError } from '../../lib/ledger-error.js'
 import {
+  copyCheckpoints,
   copyLog,
   storeSource,
   storeTarget,
@@ -14,6 +15,7 @@ import {
 } from '../../backup/migrate-log.js'
 import { sealedSource } from '../../erasure/seal-log.js'
 import type { LogSource, LogTarget } from '../../ports/log-copy.js'
+import type { ProofStore } from '../../ports/proof-store.js'
 import type { TextKeys } from '../../sealing/text-keys.js'
 import { KeyCopy, keysSentence, rejectPending, type CopiedKeys, type ErasableLog } from './copy-erasable.js'
 import { CommandExit, EXIT } from '../errors.js'
@@ -49,6 +51,8 @@ interface LogOptions {
 }
 
 interface OpenedEnd extends OpenedLog {
+  /** The checkpoints of the log. */
+  readonly proofs?: ProofStore
   /** Undefined if the log is not erasable. */
   readonly erasable?: ErasableLog | undefined
 }
@@ -74,7 +78,7 @@ const size = (bytes: number): string =>
 async function report(
   { head, totals, alreadyThere, difference }: Copied,
   { source: from, target: to }: Ends,
-  keys: CopiedKeys | undefined,
+  { keys, checkpoints }: { readonly keys: CopiedKeys | undefined; readonly checkpoints: number },
   seconds: number,
   json: boolean,
 ): Promise<void> {
@@ -98,6 +102,7 @@ async function report(
         eventsPerSecond: rate,
         sha256,
         ...(keys === undefined ? {} : { keys }),
+        ...(checkpoints === 0 ? {} : { checkpoints }),
       }),
     )
     return
@@ -114,6 +119,7 @@ async function report(
     )
   } else await line(`${colours.red('not equal')}: ${printable(difference)}`)
   if (keys !== undefined) await line(keysSentence(keys))
+  if (checkpoints > 0) await line(`copied ${many(checkpoints, 'checkpoint')}`)
   await line(colours.dim(`${duration(seconds)}, ${count(rate)} events/s, sha256 ${totals.sha256}`))
 }
 
@@ -123,6 +129,8 @@ interface Ends {
   readonly target: LogTarget
   /** Copies the keys, if both are erasable. */
   readonly keys?: KeyCopy
+  /** Where the checkpoints are, if both are stores with the same hashes. */
+  readonly proofs?: { readonly from: ProofStore; readonly to: ProofStore }
 }
 
 /** Opens both ends, calls `work` and closes them. */
@@ -186,15 +194,18 @@ async function endsOf(
   command: MigrateLogCommand,
 ): Promise<Ends> {
   const target = storeTarget(to)
+  const proofs =
+    from?.proofs === undefined || to.proofs === undefined ? {} : { proofs: { from: from.proofs, to: to.proofs } }
   if (to.erasable === undefined) {
     if (command.toKeys !== undefined)
       throw new LedgerError('Usage', `--to-keys requires an erasable target: pass --erasable, or omit it`)
-    return { source, target }
+    return { source, target, ...proofs }
   }
   if (from?.erasable !== undefined)
     return {
       source,
       target,
+      ...proofs,
       keys: await KeyCopy.between({ name: from.name, ...from.erasable }, { name: to.name, ...to.erasable }),
     }
   if (command.erasable !== true)
@@ -234,8 +245,19 @@ export async function runMigrateLog(command: MigrateLogCommand, places: LogPlace
         },
       })
       const copiedKeys = copied.difference === undefined ? await keys?.complete() : undefined
+      const { proofs } = ends
+      const checkpoints =
+        copied.difference === undefined && proofs !== undefined
+          ? await copyCheckpoints(proofs.from, proofs.to, copied.totals.events)
+          : 0
       progress.stop()
-      await report(copied, ends, copiedKeys, (performance.now() - startedAt) / 1000, command.json)
+      await report(
+        copied,
+        ends,
+        { keys: copiedKeys, checkpoints },
+        (performance.now() - startedAt) / 1000,
+        command.json,
+      )
       if (copied.difference !== undefined) throw new CommandExit(EXIT.untrusted)
     })
   } catch (error) {
