@@ -10,7 +10,6 @@ import { ownerOf } from '../../src/library/resident.js'
 import { buildId } from '../../src/lib/package-root.js'
 import { runCli, spawnCli, type CliResult } from '../support/cli.js'
 import { startResident } from '../support/resident.js'
-import { longTest } from '../support/length.js'
 
 let cwd: string
 let store: string
@@ -66,7 +65,7 @@ const withResident = async (typed: readonly string[]): Promise<CliResult> =>
 const withoutResident = async (typed: readonly string[]): Promise<CliResult> =>
   await spawnCli([...typed, '--store', store, '--resident', 'off'], { cwd })
 
-longTest('prints the same as a process without it', async () => {
+it('prints the same as a process without it', async () => {
   await fc.assert(
     fc.asyncProperty(words, async (typed) => {
       const [answered, alone] = [await withResident(typed), await withoutResident(typed)]
@@ -93,7 +92,7 @@ async function isAnswered(
   }
 }
 
-longTest('answers for its own directory, however it is named', async () => {
+it('answers for its own directory, however it is named', async () => {
   expect(await isAnswered(['list', '--store', store])).toBe(true)
   expect(await isAnswered(['list', '--store=ledger'])).toBe(true)
   expect(await isAnswered(['list'], { env: { CONTEXT_LEDGER_STORE: store } })).toBe(true)
@@ -126,7 +125,7 @@ it('is not used by a process of another build', async () => {
   expect(await isAnswered(['list', '--store', store])).toBe(true)
 })
 
-longTest('a reader whose owner ends reads again', async () => {
+it('a reader whose owner ends reads again', async () => {
   resident.kill('SIGKILL')
   const answers = await Promise.all([1, 2, 3].map(async () => await withoutResident(['list'])))
   for (const { status, stdout, stderr } of answers) {

@@ -9,7 +9,6 @@ import { verifierKeyOf } from '../../src/domain/proof/checkpoint.js'
 import { openLedger } from '../../src/index.js'
 import { runCli } from '../support/cli.js'
 import { hasPython, verifyIndependently } from '../support/independent-verifier.js'
-import { longTest } from '../support/length.js'
 
 let folder: string
 const STORE = 'store'
@@ -39,7 +38,7 @@ const refused = async (...words: string[]): Promise<string> => {
   return stdout + stderr
 }
 
-longTest('from the key to evidence', async () => {
+it('from the key to evidence', async () => {
   const { fingerprint } = z
     .object({ fingerprint: z.string() })
     .parse(JSON.parse(await succeeds('verify', '--new-key', 'operator.pem', '--json')))
