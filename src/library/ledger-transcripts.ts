@@ -69,8 +69,9 @@ export interface OpenTranscriptOptions {
 /** A transcript that is recorded while its program writes it. */
 export interface OpenTranscript {
   /**
-   * Records these records after the earlier ones. Calls wait for each other. Records that are already recorded add
-   * nothing, so a reopened transcript is passed from its beginning.
+   * Records these records after the earlier ones, which it holds in memory. Calls wait for each other. After a call that
+   * rejects, the same records can be passed again. Records that are already recorded add nothing, so a reopened
+   * transcript is passed from its beginning.
    */
   record(records: readonly unknown[]): Promise<readonly RecordedConversation[]>
 }

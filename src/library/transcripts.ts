@@ -233,6 +233,13 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
     return { file, program, unchanged: false, conversations, leftOut: Object.fromEntries(leftOut), damage }
   }
 
+  /** A transcript of which no record has been taken yet. */
+  const beginning = (importer: Importer, file: string) => ({
+    reader: importer.read(file, ledgerContentId(parts.log)),
+    recorder: createTranscriptRecorder(parts),
+    line: 0,
+  })
+
   return {
     async open(name, options) {
       const input = optionsGiven('transcripts.open', options, OPEN)
@@ -243,23 +250,31 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
       const scope = input.scope === undefined ? undefined : nameOf('scope', input.scope)
       gate.writes('transcripts.open')
       freshness.follow()
-      const reader = importer.read(file, ledgerContentId(parts.log))
-      const recorder = createTranscriptRecorder(parts)
       const how = { program: importer.program, scope, settings: parts.policy, provenance: provenanceOf(input) }
-      let line = 0
+      const given: unknown[] = []
+      const begin = (): ReturnType<typeof beginning> => beginning(importer, file)
+      let place = begin()
       let before: Promise<unknown> = Promise.resolve()
 
       async function* itemsOf(records: readonly unknown[]): AsyncGenerator<TranscriptItem> {
         for (const value of records) {
-          line += 1
-          yield* reader.take({ value, where: { file, line } })
+          place.line += 1
+          yield* place.reader.take({ value, where: { file, line: place.line } })
         }
       }
       async function recordNext(records: readonly unknown[]): Promise<readonly RecordedConversation[]> {
         gate.writes('transcripts.open')
-        const { conversations } = valueOf(await recorder.take(itemsOf(records), how), problem)
-        for (const { position } of conversations) freshness.recordedHere({ position })
-        return conversations.map((each) => ({ ...each }))
+        try {
+          const untaken = [...given.slice(place.line), ...records]
+          const { conversations } = valueOf(await place.recorder.take(itemsOf(untaken), how), problem)
+          given.push(...records)
+          for (const { position } of conversations) freshness.recordedHere({ position })
+          return conversations.map((each) => ({ ...each }))
+        } catch (error) {
+          // Nothing is known of how far the records were taken: the next call takes all again, and recognizes them.
+          place = begin()
+          throw error
+        }
       }
       return {
         record(records) {

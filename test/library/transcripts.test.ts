@@ -151,3 +151,27 @@ it('takes the time of the file for a transcript without times, and the words of 
     { title: 'The berths are numbered from 1.', lastMessageAt: '2026-03-10T08:00:00.000Z' },
   ])
 })
+
+it('takes records again after a call that rejected, each once', async () => {
+  let isCut = false
+  const cut = new Proxy(db, {
+    get: (target, name: keyof Database) =>
+      isCut && (name === 'query' || name === 'transaction')
+        ? () => Promise.reject(new Error('the connection is cut'))
+        : Reflect.get(target, name, target),
+  })
+  const ledger = await ledgerOn(cut, { alone: false, onProblem: () => undefined })
+  const session = sessionOf(0, 'session-0')
+  const lines = Array.from({ length: 24 }, (_none, at) => session.line(at))
+  const opened = await ledger.transcripts.open('session-0.jsonl', { from: 'claude-code' })
+  const record = (from: number, to: number): Promise<unknown> =>
+    opened.record(lines.slice(from, to).map(({ text }): unknown => JSON.parse(text)))
+  await record(0, 10)
+  isCut = true
+  await expect(record(10, 24)).rejects.toThrow('the connection is cut')
+  isCut = false
+  await record(10, 24)
+  const expected = lines.map(({ messageId }) => messageId).filter((id) => id !== undefined)
+  expect(await idsIn(ledger, session.conversationId)).toEqual(expected)
+  await ledger.close()
+})
