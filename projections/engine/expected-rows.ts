@@ -128,9 +128,9 @@ export class ConversationRows {
     let from = 0
     for (const projection of projections) {
       for (const change of changesOf(projection, event)) {
-        let at = from
-        while (this.tables[at]?.compared.table.name !== change.table) at += 1
-        const rows = this.tables[at]
+        const rows = this.tables
+          .slice(from, from + projection.tables.length)
+          .find(({ compared }) => compared.table.name === change.table)
         if (rows === undefined) throw new Error(`There is no table ${change.table} in ${projection.name}.`)
         rows.apply(change)
         if (change.op === 'put' && !rows.compared.single)

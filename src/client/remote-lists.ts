@@ -9,6 +9,7 @@ import type {
   LiveMessages,
 } from '../library/ledger.js'
 import { withoutUndefined } from '../lib/without-undefined.js'
+import { AFTER_NEEDS, bad } from '../library/options.js'
 import type { Remote } from './remote.js'
 
 /** Most items of a page. */
@@ -36,6 +37,7 @@ export async function listConversations(
     ...rest
   }: ListOptions = {},
 ): Promise<ConversationList> {
+  if (after !== undefined && sort !== 'id') throw bad('after', AFTER_NEEDS)
   const within = { ...rest, since: timeOf(since), until: timeOf(until) }
   // The service has pages by id only; a short list it returns in any order.
   if (sort !== 'id' && limit <= PAGE)

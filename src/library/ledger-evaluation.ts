@@ -43,7 +43,7 @@ export interface EvaluateOptions extends EvaluationRequest, EditionBound, ActorO
   readonly questions?: readonly LabelledQuestion[]
   /** Conversations at the same time; default 4. */
   readonly concurrency?: number
-  /** Called with the progress. Its exceptions are ignored. */
+  /** Called with the progress. Errors that it throws end the call. */
   readonly onProgress?: (progress: EvaluationProgress) => void
 }
 

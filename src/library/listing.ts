@@ -12,7 +12,7 @@ import { withoutUndefined } from '../lib/without-undefined.js'
 import { WAIT, type Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
 import type { Ledger, ListOptions } from './ledger.js'
-import { bad, nameGiven, optionsGiven, wholeNumberGiven, type Names } from './options.js'
+import { AFTER_NEEDS, bad, nameGiven, optionsGiven, type Names, wholeNumberGiven } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
 
@@ -46,7 +46,7 @@ function filtersOf({ since, until, sort, limit, ...texts }: Omit<ListOptions, 'c
   for (const [field, text] of Object.entries(texts)) if (text !== undefined) nameGiven(field, text)
   if (sort !== undefined && !CONVERSATION_ORDERS.includes(sort))
     throw bad('sort', `must be one of ${CONVERSATION_ORDERS.join(', ')}`)
-  if (texts.after !== undefined && sort !== 'id') throw bad('after', "goes with sort: 'id'")
+  if (texts.after !== undefined && sort !== 'id') throw bad('after', AFTER_NEEDS)
   wholeNumberGiven('limit', limit, 1)
   return {
     ...withoutUndefined(texts),

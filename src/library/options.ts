@@ -19,6 +19,9 @@ export const ACTOR: Names<ActorOptions> = { actor: true }
 /** What is said of an option that is wrong. */
 export const bad = (field: string, detail: string): Error => problem({ kind: 'BadInput', field, detail })
 
+/** What a list needs to begin after a conversation. */
+export const AFTER_NEEDS = "goes with sort: 'id'"
+
 /**
  * The options of a call. One that there is not is an error that names the one which may have been meant, since nothing
  * would come of it.

@@ -3,18 +3,24 @@ import { scanSecrets } from '../audit/scan-secrets.js'
 import { conversationsOfLog } from '../recording/conversation-streams.js'
 import { redactorFor } from '../recording/redaction.js'
 import type { Gate } from './gate.js'
-import type { LedgerSecrets } from './ledger-secrets.js'
+import type { LedgerSecrets, ScanSecretsOptions } from './ledger-secrets.js'
 import type { Lookup } from './lookup.js'
-import { settingsOf } from './options.js'
+import { listenerGiven, nameOf, optionsGiven, settingsOf, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
+
+const SCAN: Names<ScanSecretsOptions> = { conversationId: true, onConversation: true }
 
 export function createSecrets({
   log,
   policy,
+  onProblem,
   gate,
   lookup,
-}: Pick<LedgerParts, 'log' | 'policy'> & { readonly gate: Gate; readonly lookup: Lookup }): LedgerSecrets {
+}: Pick<LedgerParts, 'log' | 'policy' | 'onProblem'> & {
+  readonly gate: Gate
+  readonly lookup: Lookup
+}): LedgerSecrets {
   return {
     async redactor(settings) {
       gate.open()
@@ -22,16 +28,18 @@ export function createSecrets({
       const redactor = valueOf(await redactorFor(log, { ...policy, ...given }), problem)
       return (value) => redactor?.json(value).value ?? value
     },
-    async scan({ conversationId, onConversation } = {}) {
+    async scan(options) {
+      const { conversationId, onConversation } = optionsGiven('admin.secrets.scan', options, SCAN)
+      const listener = listenerGiven('onConversation', onConversation, onProblem)
       gate.open()
-      if (conversationId !== undefined) await lookup.existing(conversationId)
+      if (conversationId !== undefined) await lookup.existing(nameOf('conversationId', conversationId))
       const ids = conversationId === undefined ? conversationsOfLog(log) : [conversationId]
       let conversations = 0
       const secrets = []
       for await (const found of scanSecrets(log, ids, policy)) {
         conversations += 1
         secrets.push(...found.secrets)
-        onConversation?.(conversations)
+        listener?.(conversations)
       }
       return { conversations, secrets }
     },

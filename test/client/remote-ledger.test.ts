@@ -97,6 +97,7 @@ const REFUSED: Readonly<Record<string, Call>> = {
   'no such prompt': (of) => of.admin.prompts.show('feed'),
   'a message that is none': (of) => of.append(ID, JSON.parse('{"role":"user","content":7}')),
   'the same id with other content': (of) => of.append('other', { id: 'only', role: 'user', content: 'else' }),
+  'a list by time behind an id': (of) => of.list({ after: 'other' }),
   'another revision than expected': (of) => of.append('other', { role: 'user', content: 'x' }, { expectedRevision: 0 }),
   'a new conversation that is there': (of) =>
     of.append('other', { role: 'user', content: 'x' }, { expectedRevision: -1 }),

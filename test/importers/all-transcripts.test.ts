@@ -216,7 +216,7 @@ describeWithTranscripts('every real transcript (needs ../shared/transcripts, or 
     for (const transcript of transcripts) results.set(transcript, await ledger.transcripts.import(transcript.path))
     imported = results
     events = await eventsNow()
-  })
+  }, 600_000)
 
   afterAll(async () => {
     await ledger.close()

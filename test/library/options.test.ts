@@ -44,6 +44,7 @@ const calls: readonly (readonly [string, string, string, (options: never) => Pro
     'batchSize',
     (options) => ledger.admin.projections.rebuild('all', options),
   ],
+  ['admin.secrets.scan', 'conversation', 'conversationId', (options) => ledger.admin.secrets.scan(options)],
   ['editions.estimate', 'conversation', 'conversations', (options) => ledger.editions.estimate(options)],
   ['editions.replay', 'maxToken', 'maxTokens', (options) => ledger.editions.replay(options)],
   ['editions.adopt', 'max_cost', 'maxCost', (options) => ledger.editions.adopt('c', 'e', options)],

@@ -1,6 +1,6 @@
 /** Ed25519 keys in PEM files: the operator's private key signs manifests, and the public key identifies the signer. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { open, readFile } from 'node:fs/promises'
+import { open, readFile, rm } from 'node:fs/promises'
 import { either as E } from 'fp-ts'
 import { parseVerifierKey } from '../../domain/proof/checkpoint.js'
 import { fingerprintOf, publicText } from '../../domain/proof/public-key.js'
@@ -87,6 +87,10 @@ export async function createKeyFile(path: string): Promise<string> {
     try {
       await file.writeFile(privateKey.export({ type: 'pkcs8', format: 'pem' }))
       await file.sync()
+    } catch (error) {
+      // A file without a whole key would be in the way of the next try.
+      await rm(path, { force: true })
+      throw error
     } finally {
       await file.close()
     }

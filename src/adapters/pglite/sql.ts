@@ -48,6 +48,7 @@ export async function openFolder(path: string, options: OpenOptions = {}): Promi
   await refuseForeign(folder)
   const lock = await lockFolder(folder, options)
   let isReady = true
+  let db: PGlite | undefined
   try {
     const marker = await readMarker(folder)
     isReady = marker?.ready === true
@@ -58,7 +59,7 @@ export async function openFolder(path: string, options: OpenOptions = {}): Promi
     // The socket of an owner that was killed is none of the files that other users had access to.
     sweepSockets(folder, lock.number)
     restrict(folder, options)
-    const db = await start(folder, {
+    db = await start(folder, {
       fs: new PrivateNodeFs(join(folder, data)),
       ...(template !== undefined && { loadDataDir: template }),
     })
@@ -69,6 +70,7 @@ export async function openFolder(path: string, options: OpenOptions = {}): Promi
     return databaseOn(db, folder, lock, await readersOf(db, folder, lock, options), spaceIn(folder))
   } catch (error) {
     const failure = reasonOf(folder, error)
+    await db?.close().catch(ignore)
     // The unfinished database is empty, and the disk may need its space.
     if (!isReady) await removeData(folder, lock, undefined).catch(ignore)
     await lock.release()
