@@ -1,7 +1,7 @@
 /** Hands a conversation over to another program: plans, writes the file, and imports it as a branch. */
 import { randomUUID } from 'node:crypto'
-import { link, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { basename, dirname, join, resolve, sep } from 'node:path'
+import { mkdir, readdir, readFile, stat } from 'node:fs/promises'
+import { dirname, join, resolve, sep } from 'node:path'
 import { isBare, openingWords } from '../domain/text/title.js'
 import { HANDOFF_TOKENS, planHandoff, type HandoffPlan } from '../handoff/plan.js'
 import {
@@ -18,7 +18,8 @@ import { createTranscriptRecorder } from '../importers/record-transcript.js'
 import type { TranscriptItem } from '../importers/transcript.js'
 import { LedgerError } from '../lib/ledger-error.js'
 import { homeFolder } from '../lib/user-folders.js'
-import { codeOf, sentenceOf } from '../ports/store-error.js'
+import { writeNewFile } from '../ports/new-file.js'
+import { sentenceOf } from '../ports/store-error.js'
 import { missingContext, type MissingContext, type Withdrawal } from '../recall/missing-context.js'
 import { redactorFor } from '../recording/redaction.js'
 import { copiedMessages } from './copied-messages.js'
@@ -115,26 +116,10 @@ async function beforeWithdrawal(
   return await missingContext(log, now.state.conversationId, found.revision - 1)
 }
 
-/**
- * Writes a new file with its directories, readable by its owner only, under another name until `record` has resolved: a
- * process that watches the directory must not import the session before it is recorded as a copy.
- */
-async function writeNew(file: string, content: string, record: () => Promise<void>): Promise<void> {
-  const draft = join(dirname(file), `.${basename(file)}.draft`)
-  const writing = async <T>(work: Promise<T>): Promise<T> =>
-    await work.catch((error: unknown) => {
-      if (codeOf(error) === 'EEXIST')
-        throw new LedgerError('FileExists', `${file} exists, and a handoff never overwrites a file`)
-      throw new LedgerError('FileUnusable', `the session cannot be written: ${sentenceOf(error)}`)
-    })
-  await writing(mkdir(dirname(file), { recursive: true }))
-  try {
-    await writing(writeFile(draft, content, { flag: 'wx', mode: 0o600 }))
-    await record()
-    await writing(link(draft, file))
-  } finally {
-    await rm(draft, { force: true })
-  }
+async function createDirectory(path: string): Promise<void> {
+  await mkdir(path, { recursive: true }).catch((error: unknown) => {
+    throw new LedgerError('FileUnusable', `the session cannot be written: ${sentenceOf(error)}`)
+  })
 }
 
 /** The title of the conversation; without one, the first words of the user that say something. */
@@ -257,10 +242,13 @@ export function createHandoff(parts: HandoffParts): Pick<Transcripts, 'handoff'>
       })
       const file = join(directory.path, written.path)
       const branch = new Branch(parts, conversationId, writer.program, file, written.content)
+      await createDirectory(dirname(file))
       let branchId = ''
-      await writeNew(file, written.content, async () => {
+      const record = async (): Promise<void> => {
         branchId = await branch.record(plan, now, actor)
-      })
+      }
+      // A process that watches the directory must not import the session before it is recorded as a copy.
+      await writeNewFile(file, async () => await Promise.resolve(written.content), record)
       const { turns: _turns, sources: _sources, handover: _handover, note, ...report } = plan
       const { tokens, entries, omitted } = note
       return {

@@ -335,6 +335,15 @@ describe('a target', () => {
     })
   })
 
+  it('in which the file cannot be written is named, and nothing is recorded', async () => {
+    const blocked = join(home, 'blocked')
+    await mkdir(blocked)
+    await writeFile(join(blocked, 'sessions'), 'no directory')
+    const before = (await ledger.list()).conversations.length
+    await expect(handOver(ID, 'codex', { home: blocked })).rejects.toMatchObject({ kind: 'FileUnusable' })
+    expect((await ledger.list()).conversations.length).toBe(before)
+  })
+
   it('gets a new file each time', async () => {
     const files = [await handOver(ID, 'codex'), await handOver(ID, 'codex')].map(({ file }) => file)
     expect(new Set(files).size).toBe(2)

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { openLedger, type Ledger } from '../../src/index.js'
 import { reportOf } from '../../src/page/report.js'
-import { writeReport } from '../../src/page/report-file.js'
+import { writeNewFile } from '../../src/ports/new-file.js'
 import { startPage, type Page as Served } from '../../src/page/server.js'
 import { isLong, repeated } from '../support/length.js'
 import { axeViolations, chromiumPath, openWindow, startChromium, type WatchedPage } from '../support/chromium.js'
@@ -380,7 +380,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     for (const c of ['talk', HOSTILE]) {
       const file = join(folder, `${String(c.length)}.html`)
       const report = async (): Promise<string> => await reportOf({ ledger, conversationId: c, words, now: new Date() })
-      await writeReport(file, report)
+      await writeNewFile(file, report)
       const { page, wrong, context } = await openWindow(browser, origin)
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme })
@@ -396,7 +396,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
         expect(wrong()).toEqual([])
       }
       await context.close()
-      await expect(writeReport(file, report)).rejects.toMatchObject({ code: 'EEXIST' })
+      await expect(writeNewFile(file, report)).rejects.toMatchObject({ kind: 'FileExists' })
     }
   })
 

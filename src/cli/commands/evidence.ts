@@ -4,7 +4,7 @@ import { conversation, text, type CliCommand } from '../command.js'
 import { conversationNamed } from '../find-conversation.js'
 import { count, line, many } from '../output.js'
 import { toWire } from '../../domain/values/revision.js'
-import { writeReportFile } from '../report-file.js'
+import { writeNewFile } from '../../ports/new-file.js'
 import { withLedger } from '../session.js'
 
 export const evidence: CliCommand = {
@@ -46,7 +46,7 @@ export const evidence: CliCommand = {
         return
       }
       const { evidenceFile } = await import('../../page/evidence-file.js')
-      const bytes = await writeReportFile(file, () => evidenceFile(made))
+      const bytes = await writeNewFile(file, () => evidenceFile(made))
       await line(
         args.json
           ? toWire({ file, bytes, events: made.events.length })

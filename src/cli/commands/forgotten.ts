@@ -7,6 +7,7 @@ import { announced, conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 import { noteFile } from '../written-copies.js'
+import { writeNewFile } from '../../ports/new-file.js'
 
 export const forgotten: CliCommand = {
   words: 'forgotten [conversation]',
@@ -85,14 +86,11 @@ async function writeForgotten(
   cycle: number | undefined,
 ): Promise<void> {
   if (file.trim() === '') throw new LedgerError('Usage', '--html needs a file name')
-  const [{ writeReportFile }, { forgottenReportOf }] = await Promise.all([
-    import('../report-file.js'),
-    import('../../page/forgotten-report.js'),
-  ])
+  const { forgottenReportOf } = await import('../../page/forgotten-report.js')
   await withLedger(args.flags, { reads: true }, async ({ ledger, config }) => {
     const conversationId = named === undefined ? undefined : await conversationNamed(ledger, named)
     let compactions = 0
-    const bytes = await writeReportFile(file, async () => {
+    const bytes = await writeNewFile(file, async () => {
       const { found, text: report } = await forgottenReportOf({ ledger, conversationId, cycle, now: new Date() })
       compactions = found.rows.length
       if (cycle !== undefined && compactions === 0) throw new LedgerError('NoSuchCycle', noSuchCycle(cycle))

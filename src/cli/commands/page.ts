@@ -8,6 +8,7 @@ import { portOf, unusablePort } from '../port.js'
 import { conversationNamed } from '../find-conversation.js'
 import { withLedger } from '../session.js'
 import { noteFile } from '../written-copies.js'
+import { writeNewFile } from '../../ports/new-file.js'
 
 export const page: CliCommand = {
   words: 'page [conversation]',
@@ -41,11 +42,8 @@ export const page: CliCommand = {
     await withLedger(args.flags, { reads: true, ahead: false }, async ({ ledger, config }) => {
       const conversation = named === undefined ? undefined : await conversationNamed(ledger, named)
       if (file !== undefined && conversation !== undefined) {
-        const [{ writeReportFile }, { reportOf }] = await Promise.all([
-          import('../report-file.js'),
-          import('../../page/report.js'),
-        ])
-        const bytes = await writeReportFile(
+        const { reportOf } = await import('../../page/report.js')
+        const bytes = await writeNewFile(
           file,
           async () => await reportOf({ ledger, conversationId: conversation, words, now: new Date() }),
         )

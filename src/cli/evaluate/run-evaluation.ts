@@ -19,6 +19,7 @@ import {
 } from '../reports/evaluation.js'
 import { withLedger } from '../session.js'
 import { adoptCommand, candidatesOf, type TypedCandidate } from './candidates.js'
+import { writeNewFile } from '../../ports/new-file.js'
 
 async function show(
   bar: Promise<Progress> | undefined,
@@ -158,13 +159,10 @@ export async function runEvaluation(args: CommandArgs): Promise<void> {
     return
   }
   if (file.trim() === '') throw new LedgerError('Usage', '--html needs a file name')
-  const [{ writeReportFile }, { evaluationReportOf }] = await Promise.all([
-    import('../report-file.js'),
-    import('../../page/evaluation-report.js'),
-  ])
+  const { evaluationReportOf } = await import('../../page/evaluation-report.js')
   const evaluations: AdoptableEvaluation[] = []
   // An existing file is rejected before any model call.
-  await writeReportFile(file, async () => {
+  await writeNewFile(file, async () => {
     const evaluation = await run(args)
     if (evaluation === undefined) throw new CommandExit(EXIT.ok)
     evaluations.push(evaluation)

@@ -1,20 +1,14 @@
-/** The report file is written atomically and never overwrites a file. */
+/** The report of what compactions forgot. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { openLedger, type Ledger } from '../../src/index.js'
 import { forgottenFound } from '../../src/page/reading/forgotten.js'
 import { forgottenReportOf } from '../../src/page/forgotten-report.js'
-import { writeReport } from '../../src/page/report-file.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { hostileMessages } from '../support/page.js'
 
-let folder: string
 let ledger: Ledger
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'report-file-'))
   ledger = await openLedger({ store: 'memory', policy: SMALL, ahead: false })
   for (const message of talk(120)) {
     await ledger.append('talk', message)
@@ -31,36 +25,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await ledger.close()
-  await rm(folder, { recursive: true })
-})
-
-describe('the file of a report', () => {
-  it('is there whole, and nothing is left beside it', async () => {
-    const file = join(folder, 'a.html')
-    expect(await writeReport(file, async () => await Promise.resolve('whole é'))).toEqual({ bytes: 8 })
-    expect(await readFile(file, 'utf8')).toBe('whole é')
-    expect(await readdir(folder)).toEqual(['a.html'])
-  })
-
-  it('is not there where the report cannot be made', async () => {
-    const failing = async (): Promise<string> => await Promise.reject(new Error('no such cycle'))
-    await expect(writeReport(join(folder, 'b.html'), failing)).rejects.toThrow('no such cycle')
-    expect(await readdir(folder)).toEqual(['a.html'])
-  })
-
-  it('is never written over, not even where somebody made it meanwhile', async () => {
-    let made = 0
-    const make = async (): Promise<string> => {
-      made += 1
-      await writeFile(join(folder, 'c.html'), 'theirs')
-      return 'ours'
-    }
-    await expect(writeReport(join(folder, 'a.html'), make)).rejects.toMatchObject({ code: 'EEXIST' })
-    expect(made).toBe(0)
-    await expect(writeReport(join(folder, 'c.html'), make)).rejects.toMatchObject({ code: 'EEXIST' })
-    expect(await readFile(join(folder, 'c.html'), 'utf8')).toBe('theirs')
-    expect((await readdir(folder)).toSorted()).toEqual(['a.html', 'c.html'])
-  })
 })
 
 describe('what compactions forgot, as a file', () => {
