@@ -12,3 +12,25 @@ export const withoutPassword = (address: string): string =>
   schemeOf(address) === undefined ? address : address.replace(/\/\/[^@/]*@/u, '//')
 /** An address of a ledger service. */
 export const isService = (address: string): boolean => /^https?:\/\//iu.test(address)
+
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { postgres: '5432', esdb: '2113' }
+
+/**
+ * The servers and the database of an address, equal for each spelling of it, without user and password. Undefined if it
+ * names no server.
+ */
+export function serverIdentity(address: string): string | undefined {
+  const [, scheme = '', authority = '', path = ''] =
+    /^([a-z][a-z0-9+.-]*):\/\/(?:[^/?#]*@)?([^/?#]*)([^?#]*)/iu.exec(address) ?? []
+  const protocol = scheme
+    .toLowerCase()
+    .replace(/^postgresql$/u, 'postgres')
+    .replace(/^(?:kurrentdb|kdb)/u, 'esdb')
+  // A socket of Postgres is in the query.
+  const named = authority === '' ? (/[?&]host=([^&#]+)/u.exec(address)?.[1] ?? '') : authority
+  if (named === '' || /:(?!\d{1,5}(?:,|$))[^\]]*$/u.test(named.replaceAll(/\[[^\]]*\]/gu, ''))) return undefined
+  const port = DEFAULT_PORTS[protocol.replace('+discover', '')] ?? ''
+  const hosts = named.toLowerCase().split(',')
+  const servers = hosts.map((host) => (/:\d+$/u.test(host) ? host : `${host}:${port}`)).toSorted()
+  return `${protocol}://${servers.join(',')}${path.replace(/\/$/u, '')}`
+}

@@ -2,7 +2,7 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import { access, realpath, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { isPostgres, schemeOf } from '../../library/addresses.js'
+import { isPostgres, schemeOf, serverIdentity } from '../../library/addresses.js'
 import { similarFile } from '../config/named-files.js'
 
 export interface LogAddress {
@@ -12,26 +12,15 @@ export interface LogAddress {
   readonly identity: string
 }
 
-const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'postgres:': '5432', 'esdb:': '2113' }
-
 function serverOf(address: string, flag: string): LogAddress {
-  let url: URL
-  try {
-    url = new URL(address)
-  } catch {
-    // Do not print the address: it may contain a password.
+  const identity = serverIdentity(address)
+  // Do not print the address: it may contain a password.
+  if (identity === undefined)
     throw new LedgerError(
       'Usage',
       `${flag} is not a valid address; an example is postgres://user:password@host:5432/database`,
     )
-  }
-  const protocol = url.protocol.replace(/^postgresql:/u, 'postgres:').replace(/^kurrentdb/u, 'esdb')
-  const port = url.port === '' ? (DEFAULT_PORTS[protocol] ?? '') : url.port
-  return {
-    kind: 'store',
-    address,
-    identity: `${protocol}//${url.hostname.toLowerCase()}:${port}${url.pathname.replace(/\/$/u, '')}`,
-  }
+  return { kind: 'store', address, identity }
 }
 
 /** Parses an address: a server if it has a scheme; otherwise a directory or file, by what exists, then by the name. */
@@ -40,7 +29,7 @@ export async function addressOf(address: string | undefined, flag: '--from' | '-
     throw new LedgerError('Usage', `${flag} is required: a directory, postgres://…, esdb://…, or a file (name.clog.gz)`)
   if (address === 'memory')
     throw new LedgerError('Usage', `${flag} memory is not possible: a log in memory ends with its process`)
-  if (/^[a-z][a-z0-9+.-]+:\/\//iu.test(address)) return serverOf(address, flag)
+  if (schemeOf(address) !== undefined) return serverOf(address, flag)
   const path = resolve(address)
   const identity = await realpath(path).catch(() => path)
   const found = await stat(path).catch(() => undefined)

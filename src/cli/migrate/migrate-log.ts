@@ -236,7 +236,7 @@ export async function runMigrateLog(command: MigrateLogCommand, places: LogPlace
   try {
     await withEnds(from, to, command, places, async (ends) => {
       const { source, target, keys } = ends
-      if (from.kind === 'store') await noteLog(from.address, target.name)
+      if (from.kind === 'store') await noteLog(from.address, to.address, target.name)
       const copied = await copyLog(source, target, {
         signal: interrupt.signal,
         ...(keys === undefined ? {} : { beforeWriting: async () => void (await keys.copy()) }),
