@@ -10,7 +10,8 @@ import { homeFolder } from '../../lib/user-folders.js'
 
 /** How long a canary may take on a loaded machine. */
 export const CANARY_MS = 30_000
-const POLL_MS = 50
+/** How often a check looks for the note. */
+export const POLL_MS = 50
 /** The time limit of hooks in the settings of programs is 5 s. */
 const HOOK_MS = 5_000
 

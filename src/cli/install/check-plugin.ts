@@ -3,10 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createCanaryId } from '../hook/canary.js'
 import { forgetSession, sessionKey } from '../hook/hook-folder.js'
 import type { AgentProgram } from './agent-program.js'
-import { CANARY_MS, ledgerProblemIn, missingFile, type Arrival } from './check-hook.js'
+import { CANARY_MS, ledgerProblemIn, missingFile, POLL_MS, type Arrival } from './check-hook.js'
 import { sentenceOf } from '../../ports/store-error.js'
-
-const POLL_MS = 100
 
 /** Checks a plugin: a reported compaction must bring a note to the next prompt. */
 export async function checkPlugin(program: AgentProgram, text: string, folder: string): Promise<Arrival> {

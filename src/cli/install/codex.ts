@@ -1,10 +1,7 @@
 /** Codex 0.12x: hooks in `hooks.json`, MCP servers in `config.toml`. */
 import { agentFolders } from '../../lib/user-folders.js'
 import { userInfo } from 'node:os'
-import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { many } from '../output.js'
-import type { Addition } from './installation.js'
+import { join } from 'node:path'
 import {
   HOOK_TIMEOUT_SECONDS,
   hookAddition,
@@ -13,27 +10,7 @@ import {
   type AgentProgram,
   type HookMode,
 } from './agent-program.js'
-
-/**
- * Codex runs a hook only if `config.toml` has the hash of the hook that the user trusted, in a table named after its
- * place in `hooks.json`.
- */
-function untrustedHooks(additions: readonly Addition[]): string | undefined {
-  const events = additions.flatMap((each) =>
-    each.kind === 'json' && each.isItem ? [{ ...each, event: each.path.at(-1) ?? '' }] : [],
-  )
-  const untrusted = events.filter(({ file, event }) => {
-    const config = join(dirname(file), 'config.toml')
-    const text = existsSync(config) ? readFileSync(config, 'utf8') : ''
-    const name = `${file}:${event.replaceAll(/(?<=[a-z])(?=[A-Z])/gu, '_').toLowerCase()}:`
-    return !text
-      .split(/^\[/mu)
-      .some((table) => table.startsWith('hooks.state.') && table.includes(name) && table.includes('trusted_hash'))
-  })
-  return untrusted.length === 0
-    ? undefined
-    : `Codex does not run ${many(untrusted.length, 'hook', 'hooks')} that you have not trusted: type /hooks in Codex`
-}
+import { untrustedHooks } from './codex-trust.js'
 
 export const codex: AgentProgram = {
   name: 'codex',

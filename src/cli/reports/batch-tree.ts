@@ -166,8 +166,7 @@ function chunkBranch(
   }
 }
 
-/** A compaction by another program, from its transcript. */
-/** What a program reports that its summary cost. */
+/** The tokens and the price that a program reports for its summary. */
 function usageText({ inputTokens, outputTokens, cost }: NonNullable<ObservedOrigin['told']['usage']>): string {
   const tokens = [
     ...(inputTokens === undefined ? [] : [`${count(inputTokens)} input tokens`]),
@@ -176,6 +175,7 @@ function usageText({ inputTokens, outputTokens, cost }: NonNullable<ObservedOrig
   return [...tokens, ...(cost === undefined ? [] : [`$${String(cost)}`])].join(', ')
 }
 
+/** A compaction by another program, from its transcript. */
 function observedBranch(
   {
     program,

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { hashOf } from '../../../src/domain/values/hash.js'
 import { runCli, type CliResult } from '../../support/cli.js'
 import { longTest } from '../../support/length.js'
 
@@ -37,11 +38,18 @@ async function change(file: string, from: string, to: string): Promise<void> {
   await writeFile(path, text.replaceAll(from, to))
 }
 
-/** Codex runs only hooks that the user has trusted. This is what it writes then. */
+/** Codex runs only hooks that the user has trusted. This is what Codex 0.171 writes then. */
 async function trustCodex(): Promise<void> {
-  const events = ['pre_compact', 'post_compact', 'session_start', 'user_prompt_submit', 'post_tool_use']
-  const tables = events.map(
-    (event) => `[hooks.state."${join(home, '.codex/hooks.json')}:${event}:0:0"]\ntrusted_hash = "sha256:0"\n`,
+  const file = join(home, '.codex/hooks.json')
+  const { hooks } = JSON.parse(await readFile(file, 'utf8'))
+  const tables = Object.entries<readonly { readonly matcher?: string; readonly hooks: readonly object[] }[]>(hooks).map(
+    ([name, groups]) => {
+      const event = name.replaceAll(/(?<=[a-z])(?=[A-Z])/gu, '_').toLowerCase()
+      const [group] = groups
+      const handlers = group?.hooks.map((hook) => ({ ...hook, async: false }))
+      const hash = hashOf({ event_name: event, matcher: group?.matcher, hooks: handlers })
+      return `[hooks.state.${JSON.stringify(`${file}:${event}:0:0`)}]\ntrusted_hash = "sha256:${hash}"\n`
+    },
   )
   const config = join(home, '.codex/config.toml')
   await writeFile(config, `${await readFile(config, 'utf8')}\n${tables.join('\n')}`)
