@@ -325,11 +325,11 @@ function* takeAnswer(conversation: Conversation, located: LocatedRecord): Genera
 /** Whether the program generated a record with the role user. */
 const isOfProgram = (
   { isMeta, isCompactSummary, promptSource, origin }: ClaudeRecord,
-  { isHarness }: UserContent,
+  { isByProgram }: UserContent,
 ): boolean =>
   isMeta === true ||
   isCompactSummary === true ||
-  isHarness ||
+  isByProgram ||
   promptSource === 'system' ||
   (origin?.kind ?? 'human') !== 'human'
 

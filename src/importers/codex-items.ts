@@ -2,6 +2,7 @@
  * Converts items of a Codex rollout to messages. Codex stores what it sends and receives in the format of the Responses
  * API: messages, calls, outputs and reasoning are separate items, and most have no id.
  */
+import { authorOfMessage, isModelSummary } from '../domain/text/authorship.js'
 import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import { hashOf } from '../domain/values/hash.js'
@@ -27,24 +28,9 @@ export interface CodexMessage {
 
 const itemSchema = z.looseObject({ type: z.string() })
 
-// Texts that Codex adds with the role user. A text that continues after the closing tag contains a prompt as well.
-const TAGS =
-  /^<(?<tag>user_instructions|environment_context|turn_aborted|user_shell_command|subagent_notification|skill|hook_prompt|goal_context|user_action|recommended_plugins|external_[\w-]+)\b[^]*<\/\k<tag>>$/iu
-const AGENTS = /^# AGENTS\.md instructions/iu
-const WARNINGS =
-  /^Warning: (?:The maximum number of unified exec processes|apply_patch was requested via|Your account was flagged)/u
-/** The first words of the summaries that Codex requests from its model. */
-const HANDED_ON = /^Another language model started to solve this problem and produced a summary/u
-
-const isOfProgram = (text: string): boolean => {
-  const trimmed = text.trim()
-  if (AGENTS.test(trimmed)) return !/<\/INSTRUCTIONS>/iu.test(trimmed) || /<\/\w+>$/u.test(trimmed)
-  return TAGS.test(trimmed) || WARNINGS.test(trimmed) || HANDED_ON.test(trimmed)
-}
-
 /** Whether a message with the role user is a summary that another model wrote. */
 export const isHandedOn = (body: MessageBody): boolean =>
-  body.role === 'user' && HANDED_ON.test(contentText(body.content))
+  body.role === 'user' && isModelSummary(contentText(body.content))
 
 const TEXTS = new Set(['input_text', 'output_text', 'text', 'summary_text'])
 
@@ -125,8 +111,7 @@ function fromMessage(item: Fields): CodexMessage | undefined {
   ]
   const body: MessageBody = { role, content: contentOf(parts) }
   if (role !== 'user') return messageOf(item, body)
-  const byProgram = parts.length > 0 && parts.every((part) => part.type === 'text' && isOfProgram(String(part['text'])))
-  return messageOf(item, body, byProgram ? { byProgram } : { opensTurn: true })
+  return messageOf(item, body, authorOfMessage(body) === 'user' ? { opensTurn: true } : { byProgram: true })
 }
 
 /** A message from another agent of the same run, not from the user. */

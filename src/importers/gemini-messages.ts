@@ -3,6 +3,7 @@
  * calls and, later, the results of the calls. Contents are parts of Gemini's API, which have one field that names their
  * type, or a plain string.
  */
+import { authorOfMessage } from '../domain/text/authorship.js'
 import { isRecord } from '../lib/is-record.js'
 import { z } from 'zod'
 import { sha256 } from '../domain/values/hash.js'
@@ -138,10 +139,6 @@ function callsOf(record: Fields, id: string): readonly Call[] {
   return [...calls.values()]
 }
 
-// Texts that Gemini CLI adds with the role user.
-const PROGRAM_TEXT =
-  /^\s*(?:<session_context>|<hook_context>|<state_snapshot>|This is the Gemini CLI\. We are setting up the context|Here is (?:the user's editor context|a summary of changes in the user's editor))/u
-
 function usageOf(tokens: unknown): Usage | undefined {
   if (!isRecord(tokens)) return undefined
   return {
@@ -182,7 +179,6 @@ export function messageIn(value: unknown): GeminiMessage | undefined {
   const content = listOf(value['content'])
   const words = content.filter((part) => !isCall(part) && !isResponse(part))
   const parts = [...(isAnswer ? listOf(value['thoughts']).map(thoughtOf) : []), ...words.map(partOf)]
-  const [first] = parts
   const results = content.filter(isResponse).flatMap((part) => {
     const callId = textIn(fieldOf(part, 'functionResponse')?.['id'])
     if (callId === undefined) return []
@@ -197,7 +193,7 @@ export function messageIn(value: unknown): GeminiMessage | undefined {
     fingerprint: textFingerprint(parts),
     calls: isAnswer ? callsOf(value, id) : [],
     results,
-    isByProgram: !isAnswer && PROGRAM_TEXT.test(textIn(first?.['text']) ?? ''),
+    isByProgram: !isAnswer && authorOfMessage({ role: 'user', content: parts }) !== 'user',
     model: textIn(value['model']),
     usage: isAnswer ? usageOf(value['tokens']) : undefined,
   }

@@ -3,6 +3,7 @@
  * or in newer versions of Roo parts of the AI SDK. One record with the role user may contain the results of several
  * calls and additional text.
  */
+import { authorOfMessage, hasUserTag } from '../domain/text/authorship.js'
 import { isRecord } from '../lib/is-record.js'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
 import { isTooDeep } from '../lib/nesting.js'
@@ -88,19 +89,17 @@ function resultOf(block: Fields): Omit<RecordMessage, 'byProgram'> & { readonly 
   }
 }
 
-// Without native tool calls, both programs send results and reminders as texts of the user, and mark the user's own
-// text with tags.
-const PROGRAM_TEXT =
-  /^\s*(?:\[[^\]\n]+\] Result:|<environment_details>|<explicit_instructions|<mode_notice|<system-reminder>|\[ERROR\]|\[TASK RESUMPTION\])/u
-const USER_TEXT = /<(?:task|feedback|user_message|user_input|answer)\b/u
-
 const textsIn = (parts: readonly ContentPart[]): readonly string[] =>
   parts.flatMap((part) => textIn(part['text']) ?? [])
 
-/** Whether the program generated all of these texts. */
+/**
+ * Whether the program generated all of these texts. Without native tool calls, both programs send results and reminders as
+ * texts of the user, and mark the user's own text with tags, also in a text that follows one of the program.
+ */
 function isProgramText(texts: readonly string[]): boolean {
   const [first] = texts
-  return first !== undefined && PROGRAM_TEXT.test(first) && !texts.some((text) => USER_TEXT.test(text))
+  const isOfUser = (text: string): boolean => authorOfMessage({ role: 'user', content: text }) === 'user'
+  return first !== undefined && !isOfUser(first) && !texts.some(hasUserTag)
 }
 
 const messageOf = (body: MessageBody, isByProgram = false): RecordMessage => ({

@@ -11,7 +11,7 @@ import { either as E } from 'fp-ts'
 import fc from 'fast-check'
 import { parseMessage, type MessageBody } from '../../src/domain/values/message.js'
 import { claudeCode } from '../../src/importers/claude-code.js'
-import { isHarnessText } from '../../src/importers/claude-code-content.js'
+import { userContentOf } from '../../src/importers/claude-code-content.js'
 import { runsOf } from '../support/length.js'
 import type { CompactionItem, MessageItem, TranscriptItem, TranscriptReader } from '../../src/importers/transcript.js'
 
@@ -1031,8 +1031,8 @@ describe('rules for any conversation', () => {
     fc.assert(
       fc.property(userText, fc.nat({ max: 3 }), (words, times) => {
         const front = '<system-reminder>be brief</system-reminder>\n'.repeat(times)
-        expect(isHarnessText(front + words)).toBe(false)
-        expect(isHarnessText(front)).toBe(times > 0)
+        expect(userContentOf(front + words)?.isByProgram).toBe(false)
+        expect(userContentOf(front)?.isByProgram).toBe(times > 0)
       }),
     )
   })
