@@ -11,11 +11,17 @@ import type { Head } from './transcript.js'
 export interface UnreadForm {
   /** A name that fits after "looks like", with its article. */
   readonly name: string
+  /** Why it is not read: a clause about the name. */
+  readonly reason: string
   /** Advice to the user. */
   readonly advice?: string
-  /** Whether a program that talks to models wrote the file, so that it may contain a conversation. */
-  readonly isOfProgram?: true
 }
+
+/** The file is of a program that talks to models, so that it may contain a conversation. */
+const NO_IMPORTER = 'for which there is no importer'
+const NO_CONVERSATION = 'which contains no conversation'
+/** The file may contain a transcript in another form. */
+const NOT_AS_IT_IS = 'which cannot be read as it is'
 
 interface Known extends UnreadForm {
   readonly matches: (head: Head) => boolean
@@ -46,14 +52,20 @@ const firstLines = (text: string): readonly string[] =>
     .filter((line) => line !== '')
     .slice(0, 10)
 
+/** Separators of values. Those of prose have a blank after them. */
+const SEPARATORS = [/,(?!\s|$)/u, /;(?!\s|$)/u, /\t/u]
+
 /** Whether all first lines have the same number of separators. */
 function isTable(text: string): boolean {
   const lines = firstLines(text)
-  return [',', ';', '\t'].some((separator) => {
+  return SEPARATORS.some((separator) => {
     const columns = lines.map((line) => line.replaceAll(/"[^"]*"/gu, '').split(separator).length)
     return lines.length > 1 && (columns[0] ?? 0) > 1 && columns.every((count) => count === columns[0])
   })
 }
+
+/** Whether a text has control characters other than white space and the escape character of logs. */
+const hasControls = (text: string): boolean => /[^\P{Cc}\s]/u.test(text.replaceAll('\u001B', ''))
 
 const LOG_LINE =
   /^(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR)\b|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d )/u
@@ -67,71 +79,89 @@ const COMPRESSED = ['\u001F\uFFFD\u0008', '(\uFFFD/\uFFFD', 'BZh']
 const FORMS: readonly Known[] = [
   {
     name: 'a ZIP archive',
+    reason: NOT_AS_IT_IS,
     advice: 'Unpack it, and import the files in it',
     matches: ({ text }) => text.startsWith('PK\u0003\u0004'),
   },
   {
     name: 'a compressed file',
+    reason: NOT_AS_IT_IS,
     advice: 'Decompress it first',
     matches: ({ text }) => COMPRESSED.some((beginning) => text.startsWith(beginning)),
   },
   {
     name: 'text in UTF-16',
+    reason: NOT_AS_IT_IS,
     advice: 'Convert it to UTF-8 first, for example with `iconv -f UTF-16 -t UTF-8`',
-    isOfProgram: true,
     matches: ({ text }) => isUtf16(text),
   },
   {
     name: 'a session of iFlow CLI',
-    isOfProgram: true,
+    reason: NO_IMPORTER,
     matches: ({ records }) => records.some(isOfIFlow),
   },
   {
     name: 'a Markdown export of Cursor',
-    isOfProgram: true,
+    reason: NO_IMPORTER,
     matches: ({ text }) => /^_Exported on .{4,60} from Cursor\b/mu.test(text),
   },
   {
     name: 'the list of prompts of Claude Code',
+    reason: NO_CONVERSATION,
     advice: 'Its conversations are in `~/.claude/projects`',
-    isOfProgram: true,
     matches: ({ records: [first] }) => hasFields(first, 'display', 'pastedContents', 'project'),
   },
   {
     name: 'the list of prompts of Codex CLI',
+    reason: NO_CONVERSATION,
     advice: 'Its conversations are in `~/.codex/sessions`',
-    isOfProgram: true,
     matches: ({ records: [first] }) => hasFields(first, 'session_id', 'ts', 'text'),
   },
   {
     name: 'the list of prompts of Gemini CLI',
+    reason: NO_CONVERSATION,
     advice: 'Its conversations are in the directory `chats` next to it',
-    isOfProgram: true,
     matches: ({ records: [first] }) => Array.isArray(first) && hasFields(first[0], 'sessionId', 'messageId', 'message'),
   },
   {
     name: 'a trace of LangSmith',
-    isOfProgram: true,
+    reason: NO_IMPORTER,
     matches: ({ records: [first] }) => hasFields(first, 'run_type', 'trace_id'),
   },
   {
     name: 'a trace of OpenTelemetry',
-    isOfProgram: true,
+    reason: NO_IMPORTER,
     matches: ({ records: [first] }) => hasFields(first, 'resourceSpans') || hasFields(first, 'resourceLogs'),
   },
-  { name: 'an empty file', matches: ({ text }) => text.trim() === '' },
-  { name: 'a database of another program', matches: ({ text }) => text.startsWith(SQLITE) },
+  { name: 'an empty file', reason: NO_CONVERSATION, matches: ({ text }) => text.trim() === '' },
+  { name: 'a database of another program', reason: NO_IMPORTER, matches: ({ text }) => text.startsWith(SQLITE) },
   {
     name: 'an HTML page',
+    reason: NOT_AS_IT_IS,
     advice: 'If it belongs to an export, import the JSON file of that export',
     matches: ({ text }) => /^\s*<(?:!doctype html|html)\b/iu.test(text),
   },
-  { name: 'a binary file', matches: ({ text }) => !isJson(text) && (text.includes('\0') || text.includes('\uFFFD')) },
+  {
+    name: 'a binary file',
+    reason: NO_CONVERSATION,
+    matches: ({ text }) => !isJson(text) && hasControls(text),
+  },
+  {
+    name: 'text that is not in UTF-8',
+    reason: NOT_AS_IT_IS,
+    advice: 'Convert it to UTF-8 first, for example with `iconv -f LATIN1 -t UTF-8`',
+    matches: ({ text }) => !isJson(text) && text.includes('\uFFFD'),
+  },
   {
     name: 'a log',
+    reason: NO_CONVERSATION,
     matches: ({ text }) => firstLines(text).length > 0 && firstLines(text).every((line) => LOG_LINE.test(line)),
   },
-  { name: 'a table of separated values', matches: ({ text }) => !isJson(text) && isTable(text) },
+  {
+    name: 'a table of separated values',
+    reason: NO_CONVERSATION,
+    matches: ({ text }) => !isJson(text) && isTable(text),
+  },
 ]
 
 /** The form of a file that no importer reads; undefined if the form is not known. */
@@ -140,11 +170,11 @@ export const unreadFormOf = (head: Head): UnreadForm | undefined => FORMS.find((
 /** The error message for a file of such a format. */
 export const refusalOfForm = (
   file: string,
-  { name, advice, isOfProgram }: UnreadForm,
+  { name, reason, advice }: UnreadForm,
   programs: readonly string[],
 ): string =>
   [
-    `${file} looks like ${name}, ${isOfProgram === true ? 'for which there is no importer' : 'which contains no conversation'}. `,
+    `${file} looks like ${name}, ${reason}. `,
     advice === undefined ? '' : `${advice}. `,
     `There are importers for ${programs.join(', ')}`,
   ].join('')
