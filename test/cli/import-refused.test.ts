@@ -44,7 +44,10 @@ describe('files with equal names', () => {
     await write('many/c/messages.jsonl', `${chat('of c')}{"role":"nobody","content":"wrong"}\n`)
     const { status, stdout } = await run('import', 'many', '--json')
     const { conversations, refused = [], skipped } = jsonAs<ImportReport>(stdout)
-    expect(conversations.map(({ conversationId }) => conversationId)).toEqual(['a/messages', 'b/messages'])
+    expect(conversations.map(({ conversationId }) => conversationId)).toEqual([
+      'messages',
+      expect.stringMatching(/^messages-[0-9a-f]{8}$/u),
+    ])
     expect([...refused.map(({ file }) => file), ...skipped].map((file) => basename(dirname(file)))).toEqual(['c'])
     expect(status).toBe(0)
   })
@@ -56,7 +59,7 @@ describe('files with equal names', () => {
     const paths = ['named/a/messages.jsonl', 'named/wrong.jsonl', 'named/b/messages.jsonl']
     const { status, stdout } = await run('import', ...paths, '--json')
     const { conversations, refused = [] } = jsonAs<ImportReport>(stdout)
-    expect(conversations.map(({ conversationId }) => conversationId)).toEqual(['a/messages', 'b/messages'])
+    expect(new Set(conversations.map(({ conversationId }) => conversationId)).size).toBe(2)
     expect(refused.map(({ file }) => basename(file))).toEqual(['wrong.jsonl'])
     expect(refused[0]?.reason).toContain('wrong.jsonl:3: role')
     expect(status).toBe(2)

@@ -7,7 +7,7 @@ import { isRecord } from '../../lib/is-record.js'
 import { LedgerError } from '../../lib/ledger-error.js'
 import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { basename, extname } from 'node:path'
+import { extname } from 'node:path'
 import { either as E } from 'fp-ts'
 import { strictJson } from '../../lib/json.js'
 import { foreignMessage } from '../../domain/values/foreign-messages.js'
@@ -140,6 +140,3 @@ export function readConversationFile(path: string): AsyncIterable<Item> {
   if (path === '-') return jsonLines(process.stdin, 'standard input')
   return extname(path).toLowerCase() === '.json' ? chatArray(path) : jsonLines(createReadStream(path), path)
 }
-
-/** The conversation id for a file without a header. */
-export const idFromName = (path: string): string => basename(path, extname(path))

@@ -1,7 +1,7 @@
 /** Selects the files of an import: named files and files in named directories, each with its program. */
 import { isLedgerError, LedgerError } from '../../lib/ledger-error.js'
 import { lstat, readdir, realpath, stat } from 'node:fs/promises'
-import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path'
+import { join, relative, resolve, sep } from 'node:path'
 import { importers, recognizeTranscript, type RecognizedTranscript } from '../../importers/index.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
 import { similarFile } from '../config/named-files.js'
@@ -17,8 +17,6 @@ export interface PlannedFile {
   readonly program: string | undefined
   /** Found in a directory, so an unrecognized file is skipped instead of reported as an error. */
   readonly isFound: boolean
-  /** The conversation id of a file of our own format without a header. */
-  readonly name: string
 }
 
 export interface ImportPlan {
@@ -95,10 +93,7 @@ export async function planImport(
   const skipped: string[] = []
   /** Paths already in the plan: further files of a conversation, and paths named twice. */
   const plannedPaths = new Set<string>()
-  /** @param top the directory in which the file was found */
-  async function addFile(path: string, top: string | undefined): Promise<void> {
-    const isFound = top !== undefined
-    const name = withoutExtension(top === undefined ? basename(path) : relative(top, path).split(sep).join('/'))
+  async function addFile(path: string, isFound: boolean): Promise<void> {
     if (plannedPaths.has(resolve(path))) return
     plannedPaths.add(resolve(path))
     const { size: bytes, mtimeMs } = await stat(path)
@@ -107,7 +102,7 @@ export async function planImport(
     const importer = named ?? recognized?.importer
     if (importer === undefined || (isFound && from !== undefined && importer.program !== from)) {
       if (isFound && (!OUR_EXTENSIONS.test(path) || from !== undefined)) skipped.push(path)
-      else files.push({ path, bytes, modifiedAtMs: mtimeMs, program: undefined, isFound, name })
+      else files.push({ path, bytes, modifiedAtMs: mtimeMs, program: undefined, isFound })
       return
     }
     const siblings = (await importer.siblings?.(path)) ?? [path]
@@ -119,33 +114,21 @@ export async function planImport(
       all += found.size
       modifiedAtMs = Math.max(modifiedAtMs, found.mtimeMs)
     }
-    files.push({ path, bytes: Math.max(bytes, all), modifiedAtMs, program: importer.program, isFound, name })
+    files.push({ path, bytes: Math.max(bytes, all), modifiedAtMs, program: importer.program, isFound })
   }
   for (const path of paths) {
     if (path === '-') {
-      files.push({ path, bytes: 0, modifiedAtMs: 0, program: undefined, isFound: false, name: '' })
+      files.push({ path, bytes: 0, modifiedAtMs: 0, program: undefined, isFound: false })
       continue
     }
     const { isFolder } = await existing(path)
-    if (!isFolder) await addFile(path, undefined)
+    if (!isFolder) await addFile(path, false)
     else
       for await (const file of filesIn(path, path, (other) => skipped.push(other)))
-        await addFile(file, path).catch((error: unknown) => {
+        await addFile(file, true).catch((error: unknown) => {
           if (codeOf(error) === 'EACCES' || codeOf(error) === 'EPERM') skipped.push(file)
           else ignoreRemoved(error)
         })
   }
-  return { files: withDistinctNames(files), skipped }
-}
-
-const withoutExtension = (path: string): string => path.slice(0, path.length - extname(path).length)
-
-/** Files of our own format with equal names get the directory in their names. */
-function withDistinctNames(files: readonly PlannedFile[]): readonly PlannedFile[] {
-  const messageFiles = files.filter(({ program, path }) => program === undefined && path !== '-')
-  const isShared = ({ name }: PlannedFile): boolean => messageFiles.filter((other) => other.name === name).length > 1
-  const shared = new Set(messageFiles.filter(isShared))
-  return files.map((file) =>
-    shared.has(file) ? { ...file, name: `${basename(dirname(resolve(file.path)))}/${basename(file.name)}` } : file,
-  )
+  return { files, skipped }
 }

@@ -13,6 +13,7 @@ import { colours, count, line, many, note, noteColours, printable, typed } from 
 import { toWire } from '../../domain/values/revision.js'
 import { duration, startProgress, type Progress } from '../progress.js'
 import { ByteEstimate } from './byte-estimate.js'
+import { ConversationNames } from './conversation-names.js'
 import { countTranscript, type CountedTranscript } from './dry-run.js'
 import type { PlannedFile } from './import-plan.js'
 import { importedLine, type ImportedFile } from './imported-file.js'
@@ -25,7 +26,7 @@ import {
 } from './message-file.js'
 import { plannedImport, plannedLines, type PlannedImport } from './planned-import.js'
 
-export interface ImportRunOptions extends MessageFileOptions {
+export interface ImportRunOptions extends Omit<MessageFileOptions, 'names'> {
   readonly json: boolean
 }
 
@@ -47,6 +48,7 @@ export class ImportRun {
   private readonly totalBytes: number
   private readonly byteEstimate = new ByteEstimate()
   private readonly showsLines: boolean
+  private readonly names: ConversationNames
   private progress: Progress | undefined
   private messages = 0
   /** Bytes read so far, for the progress bar. */
@@ -73,6 +75,7 @@ export class ImportRun {
     private readonly options: ImportRunOptions,
   ) {
     this.skipped = [...skipped]
+    this.names = new ConversationNames(ledger)
     this.totalBytes = planned.some(({ path }) => path === '-') ? 0 : planned.reduce((sum, { bytes }) => sum + bytes, 0)
     this.showsLines = !options.json && planned.length > 1 && ledger !== undefined && !process.stderr.isTTY
   }
@@ -144,16 +147,17 @@ export class ImportRun {
   }
 
   /** A file in our own format. An invalid file is skipped if it was found in a directory, and an error if it was named. */
-  private async importMessages({ path, isFound, name }: PlannedFile, signal: AbortSignal): Promise<FileResult> {
+  private async importMessages({ path, isFound }: PlannedFile, signal: AbortSignal): Promise<FileResult> {
     const tick = (bytes: number): void => {
       this.tick(bytes, true)
     }
+    const options = { ...this.options, names: this.names }
     try {
       await rejectUnsupportedFormat(path)
       const imported =
         this.ledger === undefined
-          ? await countMessageFile(path, { ...this.options, name }, tick, signal)
-          : await importMessageFile(this.ledger, path, { ...this.options, name }, tick, signal)
+          ? await countMessageFile(path, options, tick, signal)
+          : await importMessageFile(this.ledger, path, options, tick, signal)
       return imported === undefined ? { kind: 'skipped' } : { kind: 'messages', imported }
     } catch (error) {
       if (isFound && isLedgerError(error, 'MalformedInput')) return { kind: 'skipped' }

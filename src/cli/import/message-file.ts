@@ -12,15 +12,16 @@ import { importers } from '../../importers/index.js'
 import { headOf } from '../../importers/records-of.js'
 import { refusalOfForm, unreadFormOf } from '../../importers/unread-forms.js'
 import type { Ledger, MessageInput } from '../../library/ledger.js'
-import { idFromName, readConversationFile, type Item } from './conversation-file.js'
+import { readConversationFile, type Item } from './conversation-file.js'
+import type { ConversationNames } from './conversation-names.js'
 import { countRecorded, nothingImported, revisionBefore, type ImportedFile } from './imported-file.js'
 import { MessageImporter } from './message-importer.js'
 
 export interface MessageFileOptions {
   readonly conversation?: string | undefined
   readonly scope?: string | undefined
-  /** The conversation id of a file without a header. */
-  readonly name?: string | undefined
+  /** The conversation ids of files without a header. */
+  readonly names: ConversationNames
 }
 
 /** The items of a file, until the signal is aborted. */
@@ -55,17 +56,14 @@ function withId(value: unknown, conversationId: string, index: number): MessageI
  * Checks all messages of a file before anything of it is recorded.
  * @throws LedgerError for the first message that cannot be recorded
  */
-async function checkConversationFile(file: string, options: MessageFileOptions, signal: AbortSignal): Promise<void> {
-  let id = options.conversation
+async function checkConversationFile(file: string, signal: AbortSignal): Promise<void> {
   const hashes = new Map<string, string>()
   let index = 0
   for await (const item of untilAborted(readConversationFile(file), signal)) {
     if (item.kind === 'no-conversation') return
-    if (item.kind === 'header') {
-      id ??= item.id
-      continue
-    }
-    checkMessage(withId(item.value, id ?? options.name ?? idFromName(file), index), item.where, hashes)
+    if (item.kind === 'header') continue
+    // Any conversation does: only the ids of this file are compared.
+    checkMessage(withId(item.value, file, index), item.where, hashes)
     index += 1
   }
 }
@@ -101,11 +99,15 @@ export async function importMessageFile(
   const createImporter = async (): Promise<MessageImporter> => {
     if (id === undefined && file === '-')
       throw new LedgerError('Usage', 'standard input has no header with the conversation id: pass --conversation')
-    const conversationId = id ?? options.name ?? idFromName(file)
+    const { id: conversationId, source } = id === undefined ? await options.names.find(file) : { id, source: undefined }
     before = await revisionBefore(ledger, conversationId)
-    return new MessageImporter(ledger, nothingImported(file, conversationId, before), options.scope)
+    const { scope } = options
+    return new MessageImporter(ledger, nothingImported(file, conversationId, before), {
+      ...(scope === undefined ? {} : { scope }),
+      ...(source === undefined ? {} : { correlationId: source }),
+    })
   }
-  if (file !== '-') await checkConversationFile(file, options, signal)
+  if (file !== '-') await checkConversationFile(file, signal)
   for await (const item of untilAborted(readConversationFile(file), signal)) {
     if (item.kind === 'no-conversation') return undefined
     if (item.kind === 'header') {
@@ -150,7 +152,7 @@ export async function countMessageFile(
     }
   }
   return {
-    ...nothingImported(file, id ?? options.name ?? idFromName(file), -1),
+    ...nothingImported(file, id ?? (file === '-' ? '-' : (await options.names.find(file)).id), -1),
     recorded: messages,
     messageTokens: tokens,
   }

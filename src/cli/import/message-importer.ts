@@ -2,7 +2,7 @@
 import { isLedgerError, LedgerError } from '../../lib/ledger-error.js'
 import { either as E } from 'fp-ts'
 import { messageHash, parseMessage } from '../../domain/values/message.js'
-import type { Ledger, MessageInput } from '../../library/ledger.js'
+import type { AppendOptions, Ledger, MessageInput } from '../../library/ledger.js'
 
 import type { ImportedFile } from './imported-file.js'
 
@@ -45,7 +45,7 @@ export class MessageImporter {
   constructor(
     private readonly ledger: Ledger,
     readonly imported: ImportedFile,
-    private readonly scope: string | undefined,
+    private readonly options: Pick<AppendOptions, 'scope' | 'correlationId'>,
   ) {}
 
   async add(placed: PlacedMessage): Promise<void> {
@@ -67,11 +67,7 @@ export class MessageImporter {
   private async append({ message, where }: PlacedMessage): Promise<void> {
     const { conversationId } = this.imported
     try {
-      const appended = await this.ledger.append(
-        conversationId,
-        message,
-        this.scope === undefined ? {} : { scope: this.scope },
-      )
+      const appended = await this.ledger.append(conversationId, message, this.options)
       this.imported.revision = appended.revision
       if (appended.recorded.length > 0) this.imported.recorded += 1
       else {
