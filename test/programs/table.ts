@@ -91,14 +91,23 @@ function detailsOf({ agent, scenarios }: ProgramReport): string[] {
   return lines.length === 0 ? [] : ['', `### ${agent.title}`, '', ...lines]
 }
 
-export async function writeTable(reports: readonly ProgramReport[], scenarios: readonly Scenario[]): Promise<void> {
+/** The major version of Node.js that ran a program; a native program needs none. */
+const nodeOf = ({ node }: ProgramReport): string => /\d+/u.exec(node ?? '')?.[0] ?? 'none'
+
+/** @param stored the newest results of each program, also of scenarios that do not exist any more */
+export async function writeTable(stored: readonly ProgramReport[], scenarios: readonly Scenario[]): Promise<void> {
+  const names = new Set(scenarios.map(({ name }) => name))
+  const reports = stored.map((report) => ({
+    ...report,
+    scenarios: report.scenarios.filter(({ scenario }) => names.has(scenario)),
+  }))
   const all = reports.flatMap(({ scenarios: each }) => each)
   const sum = (of: 'equal' | 'compared'): string => String(all.reduce((total, { contexts }) => total + contexts[of], 0))
   const heading = ['program', 'version', 'date', 'Node', ...scenarios.map(({ name }) => name), 'contexts equal']
   const lines = [
     '# Real programs',
     '',
-    'For everyone who relies on an importer, a hook, the proxy or a handoff: what works with which version of a program. `npm run test:programs` writes this page; do not edit it.',
+    'For everyone who relies on an importer: what works with which version of a program. `npm run test:programs` writes this page; do not edit it.',
     '',
     'Each program runs as installed from its registry, in a HOME of its own, against a scripted model on the same machine. The model refuses the requests that the real API refuses. A cell contains the number of checks that hold. *Contexts equal* counts the turns after a compaction in which the context of the imported conversation equals, message for message, the program’s next request.',
     '',
@@ -109,7 +118,7 @@ export async function writeTable(reports: readonly ProgramReport[], scenarios: r
         report.agent.title,
         report.agent.installation.version,
         report.date ?? '',
-        report.reason === undefined ? (report.node ?? 'none') : '',
+        report.reason === undefined ? nodeOf(report) : '',
         ...(report.reason === undefined
           ? scenarios.map(({ name }) => cellOf(report.scenarios.find(({ scenario }) => scenario === name)))
           : scenarios.map(() => inLine(report.reason ?? ''))),
