@@ -214,8 +214,12 @@ async function forNode() {
     logLevel: 'warning',
     jsx: 'automatic',
     jsxImportSource: 'hono/jsx',
-    // For the size of the package.
+    // For the size of the package. Errors show the names of their classes, and a line that fits a terminal.
     minify: true,
+    keepNames: true,
+    lineLimit: 160,
+    sourcemap: 'linked',
+    sourcesContent: false,
     metafile: true,
     plugins: [importZodByParts],
     absWorkingDir: root,

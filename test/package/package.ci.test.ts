@@ -117,9 +117,31 @@ describe('the entry points of SDKs', () => {
       (path) => project.run(load(`context-ledger${path}`)).status,
     )
     renameSync(join(modules, '.langchain'), join(modules, 'langchain'))
-    expect(missing.stderr).toContain('context-ledger/langchain needs the package langchain, which is not installed')
+    expect(missing.stderr).toContain("Cannot find package 'langchain'")
     expect(otherEntries).toEqual([0, 0, 0, 0])
   })
+})
+
+it('every entry point can be required by CommonJS', () => {
+  const paths = ['', '/client', '/proxy', '/ai-sdk', '/langchain', '/openai-agents', '/claude-agent-sdk']
+  const required = paths.map((path) => {
+    const { status, stderr } = project.run([process.execPath, '-e', `require('context-ledger${path}')`])
+    return [path, status, status === 0 ? '' : stderr]
+  })
+  expect(required).toEqual(paths.map((path) => [path, 0, '']))
+})
+
+it('an error has the name of its class, and the files have source maps', () => {
+  const { stdout } = project.run([
+    process.execPath,
+    '--enable-source-maps',
+    '--input-type=module',
+    '-e',
+    `import { openLedger } from 'context-ledger'
+     await openLedger({ store: 1 }).catch((error) => console.log(error.constructor.name, error.stack))`,
+  ])
+  expect(stdout).toMatch(/^LedgerError /u)
+  expect(stdout).toMatch(/src\/library\/[\w-]+\.ts:\d+/u)
 })
 
 const USING = `

@@ -1,11 +1,11 @@
 /** `context-ledger/langchain`: conversations of LangChain's agents in a ledger. */
-import type { AgentMiddleware, AIMessage as Answer, BaseMessage } from 'langchain'
+import { AIMessage, createMiddleware, SystemMessage, type AgentMiddleware, type BaseMessage } from 'langchain'
 import type { MessageInput } from '../../domain/values/chat-message.js'
 import { z } from 'zod'
 import { problem } from '../../library/problem.js'
 import { checkConversationId, checkOptions, type RecordingOptions, type ListRecordingOptions } from '../options.js'
 import { sendList } from '../send-list.js'
-import { AIMessage, createMiddleware, langchainConverter, SystemMessage, toLedger } from './messages.js'
+import { langchainConverter, toLedger } from './messages.js'
 
 export type { RecordingOptions as KeptIn, ListRecordingOptions as ListKeptIn }
 
@@ -43,7 +43,7 @@ const usageSchema = z
   .catch(undefined)
 
 /** The messages to record for an answer. */
-function answerOf(answer: Answer, answers: MessageInput['answers']): MessageInput[] {
+function answerOf(answer: InstanceType<typeof AIMessage>, answers: MessageInput['answers']): MessageInput[] {
   const { usage_metadata: usageMetadata, response_metadata: metadata } = answer
   const usage = usageSchema.parse(usageMetadata)
   const model: unknown = metadata['model_name'] ?? metadata['model']

@@ -2,17 +2,10 @@
  * Converts LangChain messages to those of the chat API, and back. Data without a field in the chat API is recorded in the
  * field `langchain` of the message.
  */
-import type { BaseMessage } from 'langchain'
+import { AIMessage, HumanMessage, SystemMessage, ToolMessage, createMiddleware, type BaseMessage } from 'langchain'
 import { z } from 'zod'
 import type { ChatMessage, MessageInput, MessagePart } from '../../domain/values/chat-message.js'
 import type { MessageConverter } from '../../model-apis/message-converter.js'
-import { missingPeer } from '../missing-peer.js'
-
-const { AIMessage, HumanMessage, SystemMessage, ToolMessage, createMiddleware } = await import('langchain').catch(
-  missingPeer('langchain', 'context-ledger/langchain'),
-)
-
-export { AIMessage, createMiddleware, SystemMessage }
 
 const fieldsSchema = z.record(z.string(), z.unknown())
 const extraSchema = z.looseObject({
