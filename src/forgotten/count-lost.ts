@@ -6,7 +6,7 @@ import type { ForgottenReport } from './forgotten.js'
 import { verdictsOf } from './totals.js'
 
 /** The items that one compaction lost. */
-export const lostIn = ({ counts }: Pick<ForgottenReport, 'counts'>): number => verdictsOf(counts).gone
+export const lostIn = ({ counts }: Pick<ForgottenReport, 'counts'>): number => verdictsOf(counts).lost
 
 export interface CountLostDependencies {
   readonly log: Log

@@ -65,7 +65,7 @@ const KIND_ORDER: readonly ItemKind[] = [
   'identifier',
   'number',
 ]
-const VERDICT_ORDER = ['gone', 'unknown', 'blurred', 'kept'] as const
+const VERDICT_ORDER = ['lost', 'unknown', 'partial', 'kept'] as const
 export const NAMES: ReadonlySet<ItemKind> = new Set(['file', 'identifier', 'number'])
 
 /** The repeated calls by subject, those with the most tokens first. */
@@ -110,10 +110,10 @@ function neededAgain(items: readonly JudgedItem[], after: readonly ReportMessage
 
 /** Whether the context has so few words of an item, in one place, that it does not say the same in other words. */
 export const isProbablyLost = ({ verdict, overlap = 0 }: Pick<JudgedItem, 'verdict' | 'overlap'>): boolean =>
-  verdict === 'gone' || (verdict === 'unknown' && overlap <= PROBABLY_LOST)
+  verdict === 'lost' || (verdict === 'unknown' && overlap <= PROBABLY_LOST)
 
 function mayBeLost({ kind, verdict, why, overlap = 0 }: JudgedItem): boolean {
-  if (verdict === 'gone' || verdict === 'blurred') return true
+  if (verdict === 'lost' || verdict === 'partial') return true
   if (verdict !== 'unknown') return false
   if (why === 'opaque') return true
   // Whether a name is in the context is known; a sentence may be there in other words.
@@ -130,7 +130,7 @@ const compareRevisions = (a: JudgedItem, b: JudgedItem): number =>
 function tierOf(item: JudgedItem): number {
   if (item.resolvedBy !== undefined) return 4
   if (NAMES.has(item.kind)) return 3
-  if (item.verdict === 'gone') return 0
+  if (item.verdict === 'lost') return 0
   return isProbablyLost(item) ? 1 : 2
 }
 

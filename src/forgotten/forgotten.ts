@@ -45,7 +45,7 @@ export interface ForgottenReport {
   }
   /** What the context contains instead of them. */
   readonly summary: { readonly kind: ReportInput['summary']['kind']; readonly lines: number }
-  /** The number of items of each kind that are kept, partial (`blurred`), lost (`gone`) or unknown. */
+  /** The number of items of each kind that are kept, partial, lost or unknown. */
   readonly counts: Readonly<Record<ItemKind, VerdictCounts>>
   /** The most important losses, and the number of the others. */
   readonly foremost: Foremost
@@ -107,7 +107,7 @@ export const judgedOf = (item: Item, judgement: Judgement): JudgedItem => ({
       }),
 })
 
-const NO_VERDICTS: VerdictCounts = { kept: 0, blurred: 0, gone: 0, unknown: 0 }
+const NO_VERDICTS: VerdictCounts = { kept: 0, partial: 0, lost: 0, unknown: 0 }
 
 function countsOf(items: readonly JudgedItem[]): Record<ItemKind, VerdictCounts> {
   const counts = new Map<ItemKind, VerdictCounts>(ITEM_KINDS.map((kind) => [kind, NO_VERDICTS]))

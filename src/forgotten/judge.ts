@@ -1,5 +1,5 @@
 /**
- * Judges how much of an item the context still has: all of it (`kept`), a part (`blurred`) or nothing (`gone`), with
+ * Judges how much of an item the context still has: all of it (`kept`), a part (`partial`) or nothing (`lost`), with
  * the line that proves it. If words alone cannot decide, the verdict is `unknown`: a sentence may be paraphrased, or
  * written in another language.
  */
@@ -25,7 +25,7 @@ import type { ReportInput, ReportMessage } from './report-input.js'
 import { createStretches, isEnding, tellingTerms, weightsOf, type Found } from './stretches.js'
 import { nameOf } from './tool-calls.js'
 
-export type Verdict = 'kept' | 'blurred' | 'gone' | 'unknown'
+export type Verdict = 'kept' | 'partial' | 'lost' | 'unknown'
 /** Why the verdict is unknown. */
 type WhyUnjudged =
   /** The summary cannot be read. */
@@ -178,7 +178,7 @@ class Judge {
    */
   private otherwise(verdict: Verdict, why: WhyUnjudged = 'unsure'): Judgement {
     const { summary } = this.input
-    if (summary.kind === 'none') return { verdict: 'gone' }
+    if (summary.kind === 'none') return { verdict: 'lost' }
     if (summary.kind === 'opaque') return { verdict: 'unknown', why: 'opaque' }
     return verdict === 'unknown' ? { verdict, why } : { verdict }
   }
@@ -219,12 +219,12 @@ class Judge {
       const proof = proofOf(found.best.source, found.best.text)
       return isAll(found) && hasSameMeaning(item.text, found)
         ? { verdict: 'kept', proof }
-        : { verdict: 'blurred', proof, overlap }
+        : { verdict: 'partial', proof, overlap }
     }
     if (this.isOtherScript(item.text)) return this.otherwise('unknown', 'script')
     const isNothing =
       found.share <= NOTHING && found.words <= MOST_WORDS_OF_NOTHING && found.anywhere <= NOTHING_ANYWHERE
-    return { ...this.otherwise(isNothing && !found.isCut && !isCurt(item) ? 'gone' : 'unknown'), overlap }
+    return { ...this.otherwise(isNothing && !found.isCut && !isCurt(item) ? 'lost' : 'unknown'), overlap }
   }
 
   private judgeSentence(item: Item): Judgement {
@@ -239,7 +239,7 @@ class Judge {
     const source = subject.length < LEAST_LETTERS ? undefined : this.findAnywhere(subject)
     if (source !== undefined) return { verdict: 'kept', proof: proofOf(source) }
     const judged = this.stretchOf(item, () => true)
-    return judged.verdict === 'kept' || judged.verdict === 'blurred' ? this.otherwise('unknown') : judged
+    return judged.verdict === 'kept' || judged.verdict === 'partial' ? this.otherwise('unknown') : judged
   }
 
   /** The passages of the summary from a proof on that may still be about the same thing. */
@@ -286,9 +286,9 @@ class Judge {
     )
     const keptJudgements = judged.filter(({ verdict }) => verdict === 'kept')
     const [first] = keptJudgements.length > 0 ? keptJudgements : judged
-    if (first?.verdict === 'gone' && this.reportsFailure(item)) return this.otherwise('unknown')
+    if (first?.verdict === 'lost' && this.reportsFailure(item)) return this.otherwise('unknown')
     if (first === undefined || keptJudgements.length === 0) return first ?? this.otherwise('unknown')
-    return keptJudgements.find((judgement) => this.reportsFix(item, judgement)) ?? { ...first, verdict: 'blurred' }
+    return keptJudgements.find((judgement) => this.reportsFix(item, judgement)) ?? { ...first, verdict: 'partial' }
   }
 
   private judgeFile({ key }: Item): Judgement {
@@ -297,7 +297,7 @@ class Judge {
     if (match?.nearness === 'stem' || (match !== undefined && isTellingStem(stemOfFile(key))))
       return this.otherwise('unknown')
     return this.otherwise(
-      !this.hasAllParts(stemOfFile(key)) && this.lineWith(stemOfFile(key)) === undefined ? 'gone' : 'unknown',
+      !this.hasAllParts(stemOfFile(key)) && this.lineWith(stemOfFile(key)) === undefined ? 'lost' : 'unknown',
     )
   }
 
@@ -315,7 +315,7 @@ class Judge {
     const parts = partsOfName(key)
     const written = parts.length < 2 ? undefined : this.lineWith(key)
     if (written?.kind === 'line' && isSpelt(key, parts, written.text))
-      return { verdict: 'blurred', proof: proofOf(written) }
+      return { verdict: 'partial', proof: proofOf(written) }
     // The first seven digits identify a hash.
     if (/^[0-9a-f]{8,40}$/u.test(key)) {
       const short = new RegExp(`(?<![0-9a-z])${key.slice(0, 7)}[0-9a-f]*(?![0-9a-z])`, 'iu')
@@ -323,7 +323,7 @@ class Judge {
       if (at !== undefined) return { verdict: 'kept', proof: proofOf(at.source, at.text) }
     }
     return this.otherwise(
-      match === undefined && this.lineWith(key) === undefined && !this.hasAllParts(key) ? 'gone' : 'unknown',
+      match === undefined && this.lineWith(key) === undefined && !this.hasAllParts(key) ? 'lost' : 'unknown',
     )
   }
 
@@ -341,9 +341,9 @@ class Judge {
     const about = rounded.find(
       ({ written, passage }) => isRough(written, passage.text) && sharesWords(item, passage.text, 2),
     )
-    if (about !== undefined) return { verdict: 'blurred', proof: proofOf(about.passage.source, about.passage.text) }
+    if (about !== undefined) return { verdict: 'partial', proof: proofOf(about.passage.source, about.passage.text) }
     if (rounded.some(({ passage }) => sharesWords(item, passage.text))) return this.otherwise('unknown')
-    return this.otherwise(this.lineWith(item.text) === undefined ? 'gone' : 'unknown')
+    return this.otherwise(this.lineWith(item.text) === undefined ? 'lost' : 'unknown')
   }
 }
 

@@ -3,12 +3,12 @@ import type { Judgement } from './judge.js'
 import type { MessageProof } from './quote.js'
 import type { ReportMessage } from './report-input.js'
 
-/** The verdicts in display order, and their names for people. Stored reports and JSON have the verdicts themselves. */
-export const VERDICTS = ['gone', 'kept', 'blurred', 'unknown'] as const
+/** The verdicts in display order, and their names for people. */
+export const VERDICTS = ['lost', 'kept', 'partial', 'unknown'] as const
 export const VERDICT_NAMES: Readonly<Record<Judgement['verdict'], string>> = {
-  gone: 'lost',
+  lost: 'lost',
   kept: 'kept',
-  blurred: 'partial',
+  partial: 'partial',
   unknown: 'may be lost',
 }
 

@@ -40,16 +40,16 @@ export const KIND_NAMES: Readonly<Record<RetainedKind, string>> = {
   openItems: 'open items',
 }
 
-/** Counts of one kind: kept, partial (`partly`), lost (`gone`) and unknown items add up to `total`. */
+/** Counts of one kind: kept, partial, lost and unknown items add up to `total`. */
 export interface Retention {
   /** Items in the removed messages; the same for every compaction. */
   readonly total: number
   /** Items that the context has in full. */
   readonly kept: number
   /** Items of which the context has a part. */
-  readonly partly: number
+  readonly partial: number
   /** Items of which the context has nothing. */
-  readonly gone: number
+  readonly lost: number
   /** Items that may be in the context in other words. */
   readonly unknown: number
 }
@@ -119,8 +119,8 @@ function commandJudge(input: ReportInput): (letters: string) => Verdict {
   return (letters) => {
     if (find(letters) !== undefined) return 'kept'
     return letters.length > COMMAND_BEGINNING && find(letters.slice(0, COMMAND_BEGINNING)) !== undefined
-      ? 'blurred'
-      : 'gone'
+      ? 'partial'
+      : 'lost'
   }
 }
 
@@ -128,7 +128,7 @@ function countsOf(verdicts: ReadonlyMap<RetainedKind, readonly Verdict[]>): Rete
   const counts = (kind: RetainedKind): Retention => {
     const all = verdicts.get(kind) ?? []
     const of = (wanted: Verdict): number => all.filter((verdict) => verdict === wanted).length
-    return { total: all.length, kept: of('kept'), partly: of('blurred'), gone: of('gone'), unknown: of('unknown') }
+    return { total: all.length, kept: of('kept'), partial: of('partial'), lost: of('lost'), unknown: of('unknown') }
   }
   return recordOf(counts)
 }
@@ -178,5 +178,11 @@ export function retentionOf(
 export const sumRetention = (all: readonly RetentionCounts[]): RetentionCounts =>
   recordOf((kind) => {
     const sum = (of: keyof Retention): number => all.reduce((total, counts) => total + counts[kind][of], 0)
-    return { total: sum('total'), kept: sum('kept'), partly: sum('partly'), gone: sum('gone'), unknown: sum('unknown') }
+    return {
+      total: sum('total'),
+      kept: sum('kept'),
+      partial: sum('partial'),
+      lost: sum('lost'),
+      unknown: sum('unknown'),
+    }
   })

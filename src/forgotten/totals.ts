@@ -22,7 +22,7 @@ export interface ForgottenTotal {
   readonly compactions: number
   /** The messages removed from the contexts. */
   readonly left: { readonly messages: number; readonly tokens: number }
-  /** Items that are kept, partial (`blurred`), lost (`gone`) or unknown. */
+  /** Items that are kept, partial, lost or unknown. */
   readonly verdicts: VerdictCounts
   /** The same by kind of item. */
   readonly counts: Readonly<Record<ItemKind, VerdictCounts>>
@@ -46,7 +46,7 @@ export interface ForgottenTotals {
 
 const addVerdicts = (all: readonly VerdictCounts[]): VerdictCounts => {
   const sum = (verdict: Verdict): number => all.reduce((total, counts) => total + counts[verdict], 0)
-  return { kept: sum('kept'), blurred: sum('blurred'), gone: sum('gone'), unknown: sum('unknown') }
+  return { kept: sum('kept'), partial: sum('partial'), lost: sum('lost'), unknown: sum('unknown') }
 }
 
 /** The verdicts of all kinds together. Every count of what compactions lost is computed here. */

@@ -44,7 +44,7 @@ describe('evidence', () => {
   it('of a file is not a function of the same name', () => {
     const left = createTalk().work('Read', { file_path: '/quay/app/__init__.py' }, 'x = 1')
     const report = forgottenOf(forgetting({ removed: left, text: 'The class begins with `def __init__(self):`.' }))
-    expect(['gone', 'unknown']).toContain(itemsOf(report, 'file')['/quay/app/__init__.py'])
+    expect(['lost', 'unknown']).toContain(itemsOf(report, 'file')['/quay/app/__init__.py'])
   })
 
   it('of a name ends at the boundaries of the name', () => {
@@ -64,7 +64,7 @@ describe('evidence', () => {
     const left = [talk.user('Never write to the production ledger without an approval.')]
     const system: ReportMessage = { ...talk.user(left[0]?.text ?? ''), role: 'system' }
     const report = forgottenOf(forgetting({ removed: left, remaining: [system], text: 'The lighthouse was painted.' }))
-    expect(Object.values(itemsOf(report, 'constraint'))).toEqual(['gone'])
+    expect(Object.values(itemsOf(report, 'constraint'))).toEqual(['lost'])
   })
 })
 

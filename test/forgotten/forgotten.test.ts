@@ -60,13 +60,13 @@ describe('requests, constraints and decisions', () => {
       proof: { kind: 'summary', line: 1 },
       said: { messageId: 'm1', revision: '1' },
     })
-    expect(itemOf(report, 'decision', 'cents').verdict).not.toBe('gone')
+    expect(itemOf(report, 'decision', 'cents').verdict).not.toBe('lost')
   })
 
   it('are lost if no line has their words, with the original message as the proof', () => {
     const report = forgottenOf(forgetting({ removed: left, text }))
-    expect(itemOf(report, 'request', 'harbour index')).toMatchObject({ verdict: 'gone', said: { messageId: 'm2' } })
-    expect(itemOf(report, 'constraint', 'production')).toMatchObject({ verdict: 'gone', said: { messageId: 'm3' } })
+    expect(itemOf(report, 'request', 'harbour index')).toMatchObject({ verdict: 'lost', said: { messageId: 'm2' } })
+    expect(itemOf(report, 'constraint', 'production')).toMatchObject({ verdict: 'lost', said: { messageId: 'm3' } })
   })
 
   it('are kept if a remaining message contains them', () => {
@@ -76,7 +76,7 @@ describe('requests, constraints and decisions', () => {
       'constraint',
       'production',
     )
-    expect(constraint.verdict).not.toBe('gone')
+    expect(constraint.verdict).not.toBe('lost')
     expect(constraint.proof).toMatchObject({ kind: 'message', messageId: stayed[0]?.messageId })
   })
 
@@ -84,7 +84,7 @@ describe('requests, constraints and decisions', () => {
     const report = forgottenOf(
       forgetting({ removed: left, text: 'Write to the production ledger with approval of the harbour master.' }),
     )
-    expect(itemOf(report, 'constraint', 'production').verdict).toBe('blurred')
+    expect(itemOf(report, 'constraint', 'production').verdict).toBe('partial')
   })
 
   it('exclude text that a program inserted as the user', () => {
@@ -145,7 +145,7 @@ describe('other languages', () => {
       })
       expect(forgottenOf(forgetting({ removed: left, text: other })).items[0]).toMatchObject({
         text: said,
-        verdict: 'gone',
+        verdict: 'lost',
       })
     },
   )
@@ -200,13 +200,13 @@ describe('errors', () => {
 
   it('are partial if nothing reports the resolution', () => {
     const report = forgottenOf(forgetting({ removed: left, text: '- TypeError: berth.moor is not a function' }))
-    expect(itemOf(report, 'error').verdict).toBe('blurred')
+    expect(itemOf(report, 'error').verdict).toBe('partial')
   })
 
   it('are lost if nothing mentions them', () => {
     expect(
       itemOf(forgottenOf(forgetting({ removed: left, text: 'The lighthouse was painted.' })), 'error').verdict,
-    ).toBe('gone')
+    ).toBe('lost')
   })
 
   it('are the error line, without the text that a program puts around it', () => {
@@ -265,18 +265,18 @@ describe('files, identifiers and numbers', () => {
       'C:/quay/crane/index.ts': 'unknown',
       '/quay/ship/index.ts': 'unknown',
     })
-    expect(verdicts(report, 'identifier')['parseTariff']).toBe('blurred')
+    expect(verdicts(report, 'identifier')['parseTariff']).toBe('partial')
   })
 
   it('are unknown if a longer name contains them, and lost without any match', () => {
     const report = forgottenOf(forgetting({ removed: left, text: 'parseTariffTable was renamed.' }))
     expect(verdicts(report, 'identifier')).toEqual({
-      MAX_BERTHS: 'gone',
+      MAX_BERTHS: 'lost',
       parseTariff: 'unknown',
-      'v2.14.3': 'gone',
-      '#412': 'gone',
+      'v2.14.3': 'lost',
+      '#412': 'lost',
     })
-    expect(verdicts(report, 'number')).toEqual({ '1,250': 'gone' })
+    expect(verdicts(report, 'number')).toEqual({ '1,250': 'lost' })
   })
 
   it('a number without a word of its sentence is unknown', () => {
@@ -322,9 +322,9 @@ describe('running work', () => {
       ...talk.work('TaskOutput', { task_id: 'd4e5f6' }, 'status: completed\nThe walls are 40 m long.'),
     ]
     const report = forgottenOf(forgetting({ removed: left, text: 'An agent explores the crane controllers.' }))
-    expect(verdicts(report, 'openCall')).toEqual({ 'Bash(npm run deploy:harbour)': 'gone' })
+    expect(verdicts(report, 'openCall')).toEqual({ 'Bash(npm run deploy:harbour)': 'lost' })
     expect(Object.keys(verdicts(report, 'subAgent'))).toEqual(['Task(Explore the crane controllers)'])
-    expect(itemOf(report, 'subAgent').verdict).not.toBe('gone')
+    expect(itemOf(report, 'subAgent').verdict).not.toBe('lost')
   })
 })
 
@@ -342,12 +342,12 @@ describe('an unreadable summary, and no summary', () => {
   it('none: lost, except what remains in the context', () => {
     const report = forgottenOf(forgetting({ removed: left, remaining: stayed, summary: { kind: 'none' } }))
     expect(itemOf(report, 'identifier', 'MAX_BERTHS').verdict).toBe('kept')
-    expect(itemOf(report, 'identifier', '#412').verdict).toBe('gone')
-    expect(itemOf(report, 'request', 'rename').verdict).toBe('gone')
+    expect(itemOf(report, 'identifier', '#412').verdict).toBe('lost')
+    expect(itemOf(report, 'request', 'rename').verdict).toBe('lost')
   })
 })
 
-const RANK = { gone: 0, unknown: 1, blurred: 2, kept: 3 } as const
+const RANK = { lost: 0, unknown: 1, partial: 2, kept: 3 } as const
 
 const words = fc.constantFrom(
   ...'harbour crane berth tariff ledger approval lighthouse parser retry backoff window quay captain cargo'.split(' '),
@@ -378,7 +378,7 @@ describe('for any conversation', () => {
     fc.assert(
       fc.property(conversation, fc.array(sentence, { maxLength: 5 }), (texts, others) => {
         const report = forgottenOf(forgetting({ removed: messagesOf(texts), text: [...others, ...texts].join('\n') }))
-        expect(report.items.filter(({ verdict }) => verdict === 'gone')).toEqual([])
+        expect(report.items.filter(({ verdict }) => verdict === 'lost')).toEqual([])
       }),
     )
   })
@@ -390,7 +390,7 @@ describe('for any conversation', () => {
         const report = forgottenOf(
           forgetting({ removed: messagesOf(texts), remaining: stayed, summary: { kind: 'none' } }),
         )
-        expect(report.items.filter(({ verdict }) => verdict === 'gone')).toEqual([])
+        expect(report.items.filter(({ verdict }) => verdict === 'lost')).toEqual([])
       }),
     )
   })
@@ -403,7 +403,7 @@ describe('for any conversation', () => {
           const quoted = item.kind === 'number' ? item.said.text : item.text
           const more = forgottenOf(forgetting({ removed: left, text: [...lines, quoted].join('\n') }))
           const now = more.items.find(({ kind, text }) => kind === item.kind && text === item.text)
-          expect(RANK[now?.verdict ?? 'gone']).toBeGreaterThanOrEqual(RANK[item.verdict])
+          expect(RANK[now?.verdict ?? 'lost']).toBeGreaterThanOrEqual(RANK[item.verdict])
         }
       }),
       { numRuns: 40 },
@@ -418,7 +418,7 @@ describe('for any conversation', () => {
         expect(counted.reduce((sum, count) => sum + count, 0)).toBe(report.items.length)
         expect(
           report.items.filter(
-            ({ verdict, proof }) => (verdict === 'kept' || verdict === 'blurred') && proof === undefined,
+            ({ verdict, proof }) => (verdict === 'kept' || verdict === 'partial') && proof === undefined,
           ),
         ).toEqual([])
         expect(JSON.parse(JSON.stringify(report))).toEqual(report)

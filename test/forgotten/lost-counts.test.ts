@@ -34,7 +34,7 @@ async function talk(conversationId: string, from: number, to: number): Promise<v
 }
 
 const forgottenLost = async (conversationId: string): Promise<number> =>
-  (await ledger.forgotten(conversationId)).totals.all.verdicts.gone
+  (await ledger.forgotten(conversationId)).totals.all.verdicts.lost
 
 const listedLost = async (options = {}): Promise<Record<string, number | undefined>> =>
   Object.fromEntries(

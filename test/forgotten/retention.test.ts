@@ -72,9 +72,9 @@ describe('retention', () => {
       ],
     })
     const [part] = retentionOf([long], [{ summaryText: 'Ran docker compose up --build.', shownIds: new Set() }])
-    expect(part?.commands).toMatchObject({ total: 1, kept: 0, partly: 0, gone: 1 })
+    expect(part?.commands).toMatchObject({ total: 1, kept: 0, partial: 0, lost: 1 })
     const [more] = retentionOf([long], [{ summaryText: 'Ran docker compose up --build --wait.', shownIds: new Set() }])
-    expect(more?.commands).toMatchObject({ total: 1, kept: 0, partly: 1, gone: 0 })
+    expect(more?.commands).toMatchObject({ total: 1, kept: 0, partial: 1, lost: 0 })
   })
 
   it('law: totals are equal, counts add up to them, and a context that shows every message keeps every sentence', () => {
@@ -90,8 +90,8 @@ describe('retention', () => {
         ])
         for (const kind of RETAINED_KINDS) {
           for (const counts of [nothing, some, all]) {
-            const { total = -1, kept = 0, partly = 0, gone = 0, unknown = 0 } = counts?.[kind] ?? {}
-            expect(kept + partly + gone + unknown).toBe(total)
+            const { total = -1, kept = 0, partial = 0, lost = 0, unknown = 0 } = counts?.[kind] ?? {}
+            expect(kept + partial + lost + unknown).toBe(total)
             expect(total).toBe(nothing?.[kind].total)
           }
           expect(nothing?.[kind].kept).toBe(0)

@@ -22,11 +22,11 @@ describe('totals', () => {
     ]
     const totals = totalForgotten(all)
     expect(totals.all).toMatchObject({ compactions: 3, left: { messages: 9 }, behind: { calls: 3 }, uses: { read: 3 } })
-    expect(totals.all.counts.identifier).toEqual({ kept: 1, blurred: 0, gone: 2, unknown: 0 })
+    expect(totals.all.counts.identifier).toEqual({ kept: 1, partial: 0, lost: 2, unknown: 0 })
     expect(Object.keys(totals.by.program)).toEqual(['Claude Code', 'context-ledger'])
     expect(totals.by.program['Claude Code']).toMatchObject({ compactions: 2, behind: { calls: 2 } })
     expect(Object.keys(totals.by.version)).toEqual(['2.1.1', '2.1.14', 'unknown'])
-    expect(totals.by.strategy['extractive']?.counts.file).toEqual({ kept: 1, blurred: 0, gone: 0, unknown: 0 })
+    expect(totals.by.strategy['extractive']?.counts.file).toEqual({ kept: 1, partial: 0, lost: 0, unknown: 0 })
     expect(JSON.parse(JSON.stringify(totals))).toEqual(totals)
   })
 
@@ -44,7 +44,7 @@ describe('totals', () => {
         for (const key of TOTAL_KEYS) {
           const groups = Object.values(totals.by[key])
           expect(groups.reduce((sum, { compactions }) => sum + compactions, 0)).toBe(all.length)
-          expect(groups.reduce((sum, { verdicts }) => sum + verdicts.gone, 0)).toBe(totals.all.verdicts.gone)
+          expect(groups.reduce((sum, { verdicts }) => sum + verdicts.lost, 0)).toBe(totals.all.verdicts.lost)
         }
         expect(totalForgotten(all.toReversed())).toEqual(totals)
       }),

@@ -51,7 +51,7 @@ describe('reports on compactions', () => {
     const [first] = await cyclesOf(THEIRS, 1)
     const files = first?.report.items.filter(({ kind }) => kind === 'file') ?? []
     const lostFile = files.find(({ text }) => text.includes('slipwayPlan_1.toml'))
-    expect(lostFile).toMatchObject({ verdict: 'gone', said: { kind: 'message' } })
+    expect(lostFile).toMatchObject({ verdict: 'lost', said: { kind: 'message' } })
   })
 
   it('name the strategy of our own compactions', async () => {

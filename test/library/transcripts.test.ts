@@ -136,8 +136,8 @@ it('counts what the compactions of a transcript lost, so that lists have it', as
   await writeFile(file, `${claudeCodeLines(6, [3]).join('\n')}\n`)
   const [imported] = (await ledger.transcripts.import(file)).conversations
   const { totals } = await ledger.forgotten('claude-code/session-1')
-  expect(imported).toMatchObject({ compactions: 1, lost: totals.all.verdicts.gone })
-  expect((await ledger.list()).conversations).toMatchObject([{ compactions: 1, lost: totals.all.verdicts.gone }])
+  expect(imported).toMatchObject({ compactions: 1, lost: totals.all.verdicts.lost })
+  expect((await ledger.list()).conversations).toMatchObject([{ compactions: 1, lost: totals.all.verdicts.lost }])
 })
 
 it('takes the time of the file for a transcript without times, and the words of the model for one without requests', async () => {

@@ -34,7 +34,7 @@ describe('what compactions forgot, as a file', () => {
     expect(rows.length).toBeGreaterThan(6)
     expect(whole).toHaveLength(3)
     const worst = (isWhole: boolean): number[] =>
-      rows.filter((row) => row.isWhole === isWhole && row.behind.calls === 0).map(({ verdicts }) => verdicts.gone)
+      rows.filter((row) => row.isWhole === isWhole && row.behind.calls === 0).map(({ verdicts }) => verdicts.lost)
     expect(Math.max(...worst(false))).toBeLessThanOrEqual(Math.min(...worst(true)))
     expect(rows.filter(({ isWhole }) => isWhole).map(({ revision }) => revision)).toEqual(
       whole.map(({ revision }) => revision),

@@ -210,7 +210,7 @@ describe('each view, by its address', () => {
     // The losses of the compactions are those of the report.
     const { totals } = await ledger.forgotten('talk')
     const lost = [...chart.matchAll(/>(\d+) lost</gu)].reduce((sum, [, number]) => sum + Number(number), 0)
-    expect(lost).toBe(totals.all.verdicts.gone)
+    expect(lost).toBe(totals.all.verdicts.lost)
   })
 
   it('a step of the slider, and a part of a context, as parts of the page', async () => {
@@ -262,16 +262,16 @@ describe('each view, by its address', () => {
     const { totals } = await ledger.forgotten('talk')
     const text = await body(of('/forgotten', { c: 'talk' }))
     expect(text).toContain(`<b>${String(totals.all.compactions)}</b> compactions`)
-    const { gone, unknown } = totals.all.verdicts
-    expect(text).toContain(`<b>${String(gone)}</b> items lost`)
+    const { lost: lostItems, unknown } = totals.all.verdicts
+    expect(text).toContain(`<b>${String(lostItems)}</b> items lost`)
     expect(text.includes('may be lost')).toBe(unknown > 0)
     // The section has the same number, and it is that of its sentences and folded lines together.
     const section = /<section aria-label="Lost">([^]*?)<\/section>/u.exec(text)?.[1] ?? ''
-    expect(section).toContain(`<h3>Lost: ${String(gone)} items</h3>`)
-    expect(section.match(/class="headline gone"|<li><span class="kind">/gu)).toHaveLength(gone)
+    expect(section).toContain(`<h3>Lost: ${String(lostItems)} items</h3>`)
+    expect(section.match(/class="headline lost"|<li><span class="kind">/gu)).toHaveLength(lostItems)
     // The list has it too, and names places by turn.
     const { conversations } = await ledger.list({ countLost: true })
-    expect(conversations.find(({ conversationId }) => conversationId === 'talk')?.lost).toBe(gone)
+    expect(conversations.find(({ conversationId }) => conversationId === 'talk')?.lost).toBe(lostItems)
     expect(section).toMatch(/title="event \d+">turn \d+<\/a>/u)
     expect(section).not.toMatch(/>event \d/u)
     expect(text.match(/<section class="compaction"/gu)).toHaveLength(totals.all.compactions)

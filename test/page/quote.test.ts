@@ -5,7 +5,7 @@ import { quoteOf } from '../../src/page/views/forgotten-cycle.js'
 const numberIn = (text: string): JudgedItem => ({
   kind: 'number',
   text: '4,096',
-  verdict: 'gone',
+  verdict: 'lost',
   said: { kind: 'message', messageId: 'm', revision: '1', text },
   saidBy: 'user',
   mentions: 1,

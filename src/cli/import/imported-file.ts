@@ -64,7 +64,7 @@ export async function countRecorded(ledger: Ledger, imported: ImportedFile, befo
     imported.revision = event.revision
   }
   // The ledger caches the count, so that lists have it.
-  if (imported.cycles > 0) imported.lost = (await ledger.forgotten(imported.conversationId)).totals.all.verdicts.gone
+  if (imported.cycles > 0) imported.lost = (await ledger.forgotten(imported.conversationId)).totals.all.verdicts.lost
   try {
     imported.contextTokens = (await ledger.context(imported.conversationId)).tokens
   } catch (error) {

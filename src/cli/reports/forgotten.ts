@@ -26,7 +26,7 @@ const proofText = (proof: Proof | undefined): string => {
 const VERDICT_TITLES = VERDICTS.map((verdict) => VERDICT_NAMES[verdict])
 
 const lossColour = (verdict: JudgedItem['verdict']): ((text: string) => string) =>
-  verdict === 'gone' ? colours.red : colours.yellow
+  verdict === 'lost' ? colours.red : colours.yellow
 
 function lossLines(loss: ForgottenCycle['report']['foremost']['losses'][number]): string[] {
   if (loss.kind === 'repeated')

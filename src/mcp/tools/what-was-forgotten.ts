@@ -3,9 +3,9 @@ import type { ForgottenCycle } from '../../library/ledger.js'
 import { QUOTATION, quotation, budgetOf, type CharacterBudget } from '../quotation.js'
 import { READS, toolOfConversation } from '../tool.js'
 
-const VERDICTS = ['kept', 'blurred', 'gone', 'unknown'] as const
+const VERDICTS = ['kept', 'partial', 'lost', 'unknown'] as const
 const count = z.number().int()
-const verdicts = z.object({ kept: count, blurred: count, gone: count, unknown: count })
+const verdicts = z.object({ kept: count, partial: count, lost: count, unknown: count })
 
 const item = z.object({
   kind: z.string(),
@@ -49,7 +49,7 @@ function quoteCycle(
   verdictFilter: ReadonlySet<string>,
   budget: CharacterBudget,
 ): z.input<typeof cycle> | undefined {
-  const sums = { kept: 0, blurred: 0, gone: 0, unknown: 0 }
+  const sums = { kept: 0, partial: 0, lost: 0, unknown: 0 }
   for (const counts of Object.values(report.counts)) for (const each of VERDICTS) sums[each] += counts[each]
   const head = {
     cycle: number,
@@ -96,7 +96,7 @@ export const whatWasForgotten = toolOfConversation(
     name: 'what_was_forgotten',
     title: 'What compactions removed',
     description:
-      'What compactions removed from the context, and how much of it their summaries contain: requests, constraints, decisions, errors, files, numbers, each kept, blurred (partly kept), gone or unknown, with its message; and tool calls that were repeated after a compaction. Computed without a model.',
+      'What compactions removed from the context, and how much of it their summaries contain: requests, constraints, decisions, errors, files, numbers, each kept, partial, lost or unknown (it may be lost), with its message; and tool calls that were repeated after a compaction. Computed without a model.',
     annotations: READS,
     input: {
       cycle: z.number().int().min(1).max(1_000_000_000).optional().describe('Only the cycle with this number, from 1'),
@@ -105,12 +105,12 @@ export const whatWasForgotten = toolOfConversation(
         .min(1)
         .max(VERDICTS.length)
         .optional()
-        .describe('Only items with these verdicts. Default: gone and blurred'),
+        .describe('Only items with these verdicts. Default: lost and partial'),
     },
     output,
   },
   async (
-    { cycle: number, verdicts: verdictFilter = ['gone', 'blurred'] },
+    { cycle: number, verdicts: verdictFilter = ['lost', 'partial'] },
     { ledger, conversationId, limits, signal },
   ) => {
     const found: ForgottenCycle[] = []

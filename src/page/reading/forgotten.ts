@@ -35,7 +35,7 @@ const rowOf = ({ report, ...named }: ForgottenCycle): ForgottenRow => ({
 
 /** Sorts by repeated calls, then by lost items. */
 const worstFirst = (a: ForgottenRow, b: ForgottenRow): number =>
-  b.behind.calls - a.behind.calls || b.verdicts.gone - a.verdicts.gone
+  b.behind.calls - a.behind.calls || b.verdicts.lost - a.verdicts.lost
 
 interface ForgottenOptions {
   /** Only the cycle with this number. */

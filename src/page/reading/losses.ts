@@ -28,7 +28,7 @@ export function createLossCounts(ledger: Pick<Ledger, 'forgotten'>, pause: Pause
     const work = forgottenFound(ledger, c, { max: 0, pause }).then(
       ({ rows }) =>
         new Map(
-          rows.map(({ revision, verdicts, summary }) => [revision, summary === 'opaque' ? undefined : verdicts.gone]),
+          rows.map(({ revision, verdicts, summary }) => [revision, summary === 'opaque' ? undefined : verdicts.lost]),
         ),
     )
     if (cache.size >= MAX_CACHED) cache.clear()

@@ -37,7 +37,7 @@ export function createRows(ledger: Pick<Ledger, 'forgotten'>, histories: Histori
       await pause()
       const { course } = await histories.read(conversationId, pause)
       const lost =
-        row.lost ?? (await forgottenFound(ledger, conversationId, { max: 0, pause })).totals.all.verdicts.gone
+        row.lost ?? (await forgottenFound(ledger, conversationId, { max: 0, pause })).totals.all.verdicts.lost
       const details = { course, lost, revision }
       if (cache.size >= MAX_CACHED) cache.clear()
       cache.set(conversationId, details)

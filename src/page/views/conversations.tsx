@@ -190,7 +190,7 @@ const ORDERS: readonly (readonly [ConversationOrder, string])[] = [
 
 /** The heading of the list in each order. */
 const HEADINGS: Readonly<Record<ConversationOrder, string>> = {
-  updated: 'What happened lately',
+  updated: 'Latest conversations',
   lost: 'What lost the most',
   messages: 'The longest conversations',
   tokens: 'The largest contexts',

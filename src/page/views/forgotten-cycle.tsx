@@ -19,8 +19,8 @@ type Repeated = Report['behind']
 type Verdict = JudgedItem['verdict']
 
 const VERDICT_HINTS: Readonly<Record<Verdict, string>> = {
-  gone: 'the context no longer contains it',
-  blurred: 'the context contains a part of it',
+  lost: 'the context no longer contains it',
+  partial: 'the context contains a part of it',
   kept: 'the summary or a remaining message contains it',
   unknown: 'code cannot decide it',
 }
@@ -40,7 +40,7 @@ const WHY_UNKNOWN: Readonly<Record<NonNullable<Pair['why']>, string>> = {
 /** Maximum number of listed items. */
 const MAX_LISTED = 200
 /** Items of a verdict that are not folded: kept ones have a proof each. Partial and uncertain ones are all folded. */
-const UNFOLDED: Readonly<Record<Verdict, number>> = { gone: 6, kept: 4, blurred: 0, unknown: 0 }
+const UNFOLDED: Readonly<Record<Verdict, number>> = { lost: 6, kept: 4, partial: 0, unknown: 0 }
 export const MAX_CHARACTERS = 240
 
 export const costText = ({
@@ -200,7 +200,7 @@ function LostAndKept({ found, places }: WithPlaces & { found: ForgottenCycle }):
   const { counts } = found.report
   const verdicts = verdictsOf(counts)
   // Lost and kept are displayed even if empty.
-  const displayed = VERDICTS.filter((verdict) => verdict === 'gone' || verdict === 'kept' || verdicts[verdict] > 0)
+  const displayed = VERDICTS.filter((verdict) => verdict === 'lost' || verdict === 'kept' || verdicts[verdict] > 0)
   return (
     <section class="fates" aria-label={labelOf('Lost and kept', found)}>
       <h3>Lost and kept</h3>

@@ -29,7 +29,7 @@ const MAX_LOST = 8
 const MAX_UNCERTAIN = 3
 
 const KNEW = {
-  gone: 'the agent no longer knew',
+  lost: 'the agent no longer knew',
   unknown: 'the agent may no longer have known',
 } as const
 
@@ -287,9 +287,9 @@ function PartialSection({
   places,
 }: HeadlineProps & { cycles: readonly ForgottenCycle[]; total: number }): Child {
   return total === 0 ? null : (
-    <section aria-label="Known in part">
-      <h3>Known in part: {many(total, 'item')}</h3>
-      <Rest items={otherItems(cycles, 'blurred', [], names)} total={total} isAll places={places} />
+    <section aria-label="Partial">
+      <h3>Partial: {many(total, 'item')}</h3>
+      <Rest items={otherItems(cycles, 'partial', [], names)} total={total} isAll places={places} />
     </section>
   )
 }
@@ -300,16 +300,16 @@ function PartialSection({
  */
 export function Headlines({
   cycles,
-  verdicts: { gone, blurred, unknown },
+  verdicts: { lost, partial, unknown },
   names,
   places,
 }: HeadlineProps & { cycles: readonly ForgottenCycle[]; verdicts: ForgottenTotal['verdicts'] }): Child {
   const common = { cycles, names, places }
-  if (gone + blurred + unknown === 0 && headlinesOf(cycles).length === 0) return <p class="empty">No loss was found.</p>
+  if (lost + partial + unknown === 0 && headlinesOf(cycles).length === 0) return <p class="empty">No loss was found.</p>
   return (
     <>
       <RepeatedSection {...common} />
-      <ItemSection {...common} title="Lost" verdict="gone" most={MAX_LOST} total={gone} />
+      <ItemSection {...common} title="Lost" verdict="lost" most={MAX_LOST} total={lost} />
       <ItemSection
         {...common}
         title="May be lost"
@@ -318,7 +318,7 @@ export function Headlines({
         most={MAX_UNCERTAIN}
         total={unknown}
       />
-      <PartialSection {...common} total={blurred} />
+      <PartialSection {...common} total={partial} />
     </>
   )
 }

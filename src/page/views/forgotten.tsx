@@ -86,16 +86,16 @@ function Summary({
         <b>{count(left.messages)}</b> messages and <b>{count(left.tokens)}</b> tokens removed
       </span>
       <span>
-        <b>{count(verdicts.gone)}</b> items lost
+        <b>{count(verdicts.lost)}</b> items lost
       </span>
       {verdicts.unknown === 0 ? null : (
         <span>
           <b>{count(verdicts.unknown)}</b> may be lost
         </span>
       )}
-      {verdicts.blurred === 0 ? null : (
+      {verdicts.partial === 0 ? null : (
         <span>
-          <b>{count(verdicts.blurred)}</b> known in part
+          <b>{count(verdicts.partial)}</b> partial
         </span>
       )}
       {behind.calls === 0 ? null : (
@@ -171,7 +171,7 @@ function Compactions({
               <summary>
                 After <CycleName row={row} names={names} />{' '}
                 <span class="facts">
-                  {many(row.left.messages, 'message')} removed, {many(row.verdicts.gone, 'item')} lost,{' '}
+                  {many(row.left.messages, 'message')} removed, {many(row.verdicts.lost, 'item')} lost,{' '}
                   {many(row.behind.calls, 'call')} repeated
                 </span>
               </summary>

@@ -9,10 +9,10 @@ import { firstNew } from './chat.js'
 import { eventLabel } from './event-label.js'
 import { count, many, Name, percent, plain, visible, Time } from './text.js'
 
-/** "in this step", or "since turn 7"; the event if the turn is not known. */
+/** "by this event", or "since turn 7"; the event if the turn is not known. */
 const sinceText = (revision: number, { since, sinceTurn }: Change): string =>
   since === revision - 1
-    ? 'in this step'
+    ? 'by this event'
     : sinceTurn === undefined
       ? `since event ${count(since)}`
       : `since turn ${count(sinceTurn)}`
@@ -144,13 +144,15 @@ function Changed({ step, q }: { step: Step; q: string | undefined }): Child {
   return (
     <p>
       {added.size === 0 ? (
-        <b>+0</b>
+        'no message'
       ) : (
         <a class="plus" href={conversationLink({ c, at: revision, since, q, m: firstNew(step) })} data-new>
-          <b>+{count(added.size)}</b>
+          <b>{many(added.size, 'message')}</b>
         </a>
-      )}{' '}
-      <b class="minus">−{count(removed.length)}</b> {added.size + removed.length === 1 ? 'message' : 'messages'}{' '}
+      )}
+      {' added, '}
+      <b class="minus">{count(removed.length)}</b>
+      {' removed '}
       {sinceText(revision, change)}
     </p>
   )

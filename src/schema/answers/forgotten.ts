@@ -18,7 +18,7 @@ const byKind = <Schema extends z.ZodType>(schema: Schema) => ({
 const kind = oneOf('request', 'constraint', 'decision', 'error', 'file', 'identifier', 'number', 'openCall', 'subAgent')
 const use = oneOf('read', 'command', 'search', 'web', 'question', 'other')
 
-const verdicts = record({ kept: count, blurred: count, gone: count, unknown: count })
+const verdicts = record({ kept: count, partial: count, lost: count, unknown: count })
 const amount = record({ messages: count, tokens })
 const cost = { calls: count, tokens, milliseconds: z.number() }
 const repeated = record({ ...cost, messages: count, unknown: count })
@@ -42,7 +42,7 @@ const messageProof = record({
 const lineProof = record({ kind: z.literal('summary'), line: count, text: z.string() })
 
 const judged = record({
-  verdict: oneOf('kept', 'blurred', 'gone', 'unknown'),
+  verdict: oneOf('kept', 'partial', 'lost', 'unknown'),
   why: optional(oneOf('opaque', 'short', 'script', 'unsure')),
   proof: optional(unionByKind(lineProof, messageProof)),
   overlap: optional(z.number()),
