@@ -2,7 +2,8 @@
 import type { Titles } from '../library/titles.js'
 import { brief, colours, noteColours, printable } from './output.js'
 
-const TITLE_CHARACTERS = 60
+/** Characters of a title in text. */
+export const TITLE_CHARACTERS = 60
 
 /** The title in quotation marks after a blank; empty if there is none. */
 export function quotedTitle(conversationId: string, titles: Titles): string {

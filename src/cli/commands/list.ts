@@ -4,12 +4,12 @@ import { LedgerError } from '../../lib/ledger-error.js'
 import type { ConversationSummary, ListOptions } from '../../library/ledger.js'
 import { text, waiting, waitOf, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
-import { colours, count, line, many, note, noteColours, printable, showTable, noteLag } from '../output.js'
+import { brief, colours, count, line, many, note, noteColours, printable, showTable, noteLag } from '../output.js'
 import { HOW_TO_FILL } from '../find-conversation.js'
 import { titlesOf } from '../../library/titles.js'
 import { CONVERSATION_ORDERS } from '../../domain/values/conversation-order.js'
 import { toWire } from '../../domain/values/revision.js'
-import { idWithTitle } from '../titles.js'
+import { idWithTitle, TITLE_CHARACTERS } from '../titles.js'
 import { withLedger } from '../session.js'
 import { shortIds } from '../short-ids.js'
 import { columns } from '../terminal.js'
@@ -79,9 +79,9 @@ const NARROW = {
   least: new Map(columnsOf('title').map((at) => [at, 28])),
 }
 
-/** The row of a conversation, for people: the project without its path. */
+/** The row of a conversation, for people: the beginning of the title, and the project without its path. */
 const rowOf = (row: ConversationSummary, id: string): string[] => [
-  printable(row.title ?? '(no request)'),
+  brief(row.title ?? '(no request)', TITLE_CHARACTERS),
   printable(row.project?.split(/[\\/]/u).findLast((part) => part !== '') ?? ''),
   localTime(row.lastMessageAt ?? row.startedAt),
   count(row.messages),
