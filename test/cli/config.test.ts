@@ -192,6 +192,13 @@ describe('the summarizer', () => {
     ).toEqual([])
   })
 
+  it('is passed to the service of docker-compose.yml too, with the processes that compact', async () => {
+    const content = await readFile('docker-compose.yml', 'utf8')
+    const service = /^ {2}service:\n(?: {4}.*\n)+/mu.exec(content)?.[0] ?? ''
+    expect(service).toContain('<<: [*worker-environment, *summarizer-environment]')
+    expect(service).toContain('CONTEXT_LEDGER_WORKERS: ${CONTEXT_LEDGER_WORKERS:-}')
+  })
+
   it('reads a persona from a file', async () => {
     await file('a harbour master\n', 'who.txt')
     expect(await personaOf(await load({ persona: '@who.txt' }))).toBe('a harbour master')
