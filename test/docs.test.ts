@@ -107,3 +107,19 @@ it('the requests that they show are answered, one behind the other', async () =>
     await at.close()
   }
 })
+
+it('no page lets npm fetch the package by its name, which is not in the registry', () => {
+  // These two begin with a checkout, in which npx runs the checkout.
+  const ofCheckout = new Set(['README.md', 'docs/getting-started.md'])
+  const found = [...documents, 'src/cli/install/run-install.ts'].flatMap((document) =>
+    readFileSync(document, 'utf8')
+      .split('\n')
+      .filter(
+        (line) =>
+          /npm i(?:nstall)?(?: -g| --global)? context-ledger\b/u.test(line) ||
+          (!ofCheckout.has(document) && /npx(?:", "args": \["| )context-ledger\b/u.test(line)),
+      )
+      .map((line) => `${document}: ${line}`),
+  )
+  expect(found).toEqual([])
+})

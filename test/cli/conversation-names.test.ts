@@ -8,6 +8,7 @@ import { ConversationNames } from '../../src/cli/import/conversation-names.js'
 import { planImport } from '../../src/cli/import/import-plan.js'
 import { importMessageFile } from '../../src/cli/import/message-file.js'
 import { openLedger, type Ledger } from '../../src/index.js'
+import { runsOf } from '../support/length.js'
 
 const top = mkdtempSync(join(tmpdir(), 'names-'))
 let ledger: Ledger
@@ -92,6 +93,7 @@ it('one file is one conversation, and two files are two, in whatever runs and sp
       expect(new Set(ids.values()).size).toBe(ids.size)
       for (const id of [...ids.values()].slice(1)) expect(id).toMatch(new RegExp(`^${name}-[0-9a-f]{8}$`, 'u'))
     }),
+    { numRuns: runsOf(100) },
   )
 })
 
@@ -103,7 +105,7 @@ it('a dry run names them as the import does', async () => {
 })
 
 it('a conversation that no import recorded is continued by the file with its name', async () => {
-  await ledger.append('mine', { role: 'user', content: 'before' })
+  await ledger.append('mine', { id: 'm0', role: 'user', content: 'before' })
   const path = fileIn(join(top, 'own'), 'mine.jsonl', 'of the file')
   expect(await importRun([path])).toEqual(['mine'])
   expect(await textsOf('mine')).toEqual(['before', 'same beginning', 'of the file'])

@@ -260,6 +260,6 @@ async function showDone(plans: readonly InstallPlan[], removes: boolean): Promis
   }
   if (!removes && process.argv[1]?.includes('_npx') === true)
     note(
-      `${noteColours.yellow('warning:')} npx keeps this program in a cache that npm may clear: install it with \`npm install --global context-ledger\`, then run this command again`,
+      `${noteColours.yellow('warning:')} npx keeps this program in a cache that npm may clear: install the tarball of \`npm pack\` with \`npm install --global\`, then run this command again`,
     )
 }
