@@ -195,7 +195,7 @@ describe('what a call gets that cannot be answered', () => {
     ['explain_compaction', { line: 'nobody ever said this' }, /line|context/u],
     ['what_was_forgotten', { cycle: 99 }, /99/u],
     ['what_was_forgotten', { verdicts: [] }, /verdicts/u],
-    ['what_was_forgotten', { verdicts: ['lost'] }, /verdicts/u],
+    ['what_was_forgotten', { verdicts: ['gone'] }, /verdicts/u],
     ['compact_context', {}, /operationId/u],
     ['compact_context', { operationId: '' }, /operationId/u],
     ['compact_context', { operationId: 'a\nb' }, /operationId/u],

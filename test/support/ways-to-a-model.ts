@@ -2,7 +2,7 @@
  * Every way in which a context reaches a model: the library, `compress`, the SDK adapters and the proxy. Each plays a
  * conversation and gives the list of messages of each request, in the form of the OpenAI chat API.
  */
-import type { BaseMessage } from 'langchain'
+import { SystemMessage, type BaseMessage } from 'langchain'
 import { MockLanguageModelV4 } from 'ai/test'
 import type { ChatMessage, Ledger, MessageInput } from '../../src/index.js'
 import { startProxy } from '../../src/proxy/server.js'
@@ -14,11 +14,7 @@ import {
   type SdkMessage,
 } from '../../src/model-apis/ai-sdk-messages.js'
 import { ledgerMiddleware as langchainMiddleware } from '../../src/sdk/langchain/index.js'
-import {
-  fromLedger as toLangchain,
-  SystemMessage,
-  toLedger as fromLangchain,
-} from '../../src/sdk/langchain/messages.js'
+import { fromLedger as toLangchain, toLedger as fromLangchain } from '../../src/sdk/langchain/messages.js'
 import { ledgerSession } from '../../src/sdk/openai-agents/index.js'
 import { toItems, toMessages } from '../../src/sdk/openai-agents/items.js'
 import { startUpstream } from './upstream-stub.js'
