@@ -2,7 +2,7 @@
  * Converts LangChain messages to those of the chat API, and back. Data without a field in the chat API is recorded in the
  * field `langchain` of the message.
  */
-import { AIMessage, HumanMessage, SystemMessage, ToolMessage, createMiddleware, type BaseMessage } from 'langchain'
+import { AIMessage, HumanMessage, SystemMessage, ToolMessage, type BaseMessage } from 'langchain'
 import { z } from 'zod'
 import type { ChatMessage, MessageInput, MessagePart } from '../../domain/values/chat-message.js'
 import type { MessageConverter } from '../../model-apis/message-converter.js'
