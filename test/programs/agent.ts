@@ -27,6 +27,9 @@ export interface AgentCommand {
   readonly keys?: readonly string[]
 }
 
+/** The program of an MCP server, and its arguments. */
+export type McpCommand = readonly [program: string, ...words: string[]]
+
 /** The source of the program. */
 interface Installation {
   readonly package: string
@@ -53,6 +56,8 @@ export interface AgentProgram extends ModelClient {
   sessionOf(result: ProcessResult, site: AgentSite): Promise<string | undefined>
   /** The program compacts because the user wants it. */
   readonly compact: ((session: string) => AgentCommand) | Impossible
+  /** Adds an MCP server, for a program without one in `context-ledger install`. */
+  readonly addMcpServer?: ((site: AgentSite, command: McpCommand) => Promise<void>) | Impossible
   /** Input tokens of an answer after which the program compacts by itself. */
   readonly tokensToCompact: number
   /** Texts that the program adds to a request and does not store; their kinds are reported. */

@@ -1,6 +1,7 @@
 /** Runs programs in processes, with a time limit. Processes that a program leaves running end with it. */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
+import { shellWord } from '../../src/lib/shell-word.js'
 
 export interface ProcessResult {
   readonly status: number | null
@@ -16,6 +17,8 @@ export interface ProcessOptions {
   readonly input?: string | undefined
   /** Milliseconds. Default: 10 minutes, for a loaded machine. */
   readonly limitMs?: number
+  /** Runs it in a terminal and types these keys, one entry each time that its output is quiet. */
+  readonly keys?: readonly string[] | undefined
   /** Sends SIGINT when it is aborted. */
   readonly interrupt?: AbortSignal
 }
@@ -30,11 +33,57 @@ function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   }
 }
 
+/** How long the output of a program is quiet before the next keys. */
+const QUIET_MS = 4_000
+/** Questions of programs to their terminal, with the answers of one: the place of the cursor, and the kind of terminal. */
+const TERMINAL_ANSWERS = [
+  ['\u001B[6n', '\u001B[1;1R'],
+  ['\u001B[c', '\u001B[?62;c'],
+] as const
+
+/** The words that run a command in a terminal of 120 columns. */
+const inTerminal = (words: readonly string[]): readonly string[] => [
+  'script',
+  '--quiet',
+  '--return',
+  '--flush',
+  '--command',
+  `stty cols 120 rows 40; exec ${words.map(shellWord).join(' ')}`,
+  '/dev/null',
+]
+
+/** Types keys when the output is quiet, and answers the program's questions to its terminal. */
+function typeKeys({ stdin, stdout }: ChildProcessWithoutNullStreams, keys: readonly string[]): void {
+  const rest = [...keys]
+  let timer: NodeJS.Timeout | undefined
+  const typeNext = (): void => {
+    const next = rest.shift()
+    if (next === undefined) return
+    stdin.write(next)
+    timer = setTimeout(typeNext, QUIET_MS)
+  }
+  stdout.on('data', (text: string) => {
+    for (const [question, answer] of TERMINAL_ANSWERS) if (text.includes(question)) stdin.write(answer)
+    clearTimeout(timer)
+    timer = setTimeout(typeNext, QUIET_MS)
+  })
+  stdout.on('close', () => {
+    clearTimeout(timer)
+  })
+}
+
+/** Whether programs can run in a terminal here. */
+export function hasTerminal(): boolean {
+  const { status, stdout } = spawnSync('script', ['--version'], { encoding: 'utf8' })
+  return status === 0 && stdout.includes('util-linux')
+}
+
 /** Runs a program until it exits. Its process group ends with it. */
 export async function runProcess(
-  [file = '', ...words]: readonly string[],
-  { cwd, env, input, limitMs = 600_000, interrupt }: ProcessOptions,
+  command: readonly string[],
+  { cwd, env, input, keys, limitMs = 600_000, interrupt }: ProcessOptions,
 ): Promise<ProcessResult> {
+  const [file = '', ...words] = keys === undefined ? command : inTerminal(command)
   const child = spawn(file, words, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
   const output = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const)
@@ -42,7 +91,8 @@ export async function runProcess(
       output[name] += text
     })
   child.stdin.on('error', () => undefined)
-  child.stdin.end(input)
+  if (keys === undefined) child.stdin.end(input)
+  else typeKeys(child, keys)
   let isTimedOut = false
   const timer = setTimeout(() => {
     isTimedOut = true

@@ -7,7 +7,8 @@
  * To add a scenario: write a file in `scenarios/` that exports a `Scenario`, and add it to `SCENARIOS`. Its `run` gets a
  * `Trial` of its own: a program with HOME, project and model. `trial.turn(PROMPT, SESSION)` runs a turn, the prompt's
  * mark contains the answers of the model (`model/script.ts`), `trial.ledger(…)` runs `context-ledger`, `trial.model.requests` has
- * the requests. Report with `trial.check(NAME, HOLDS, DETAIL)` and `trial.impossible(NAME, REASON)`.
+ * the requests. Report with `trial.check(NAME, HOLDS, DETAIL)` and `trial.impossible(NAME, REASON)`,
+ * and put measured values into `trial.figures`.
  *
  * To add a program: write a file in `agents/` that exports an `AgentProgram`, and add it to `AGENTS`.
  */
@@ -24,12 +25,14 @@ import { qwen } from './agents/qwen.js'
 import type { AgentProgram } from './agent.js'
 import { installNode24, installProgram, UNAVAILABLE, type Installed } from './installation.js'
 import type { Scenario } from './scenario.js'
+import { hooksScenario } from './scenarios/hooks.js'
 import { importScenario } from './scenarios/import.js'
+import { mcpScenario } from './scenarios/mcp.js'
 import { storedReport, storeReport, writeTable, type ScenarioReport } from './table.js'
 import { Trial, type CheckResult } from './trial.js'
 
 const AGENTS: readonly AgentProgram[] = [claudeCode, codex, opencode, gemini, pi, qwen, copilotCli, continueCli, cline]
-const SCENARIOS: readonly Scenario[] = [importScenario]
+const SCENARIOS: readonly Scenario[] = [importScenario, hooksScenario, mcpScenario]
 
 const flags = process.argv.slice(2).filter((word) => word.startsWith('--'))
 const isShort = flags.includes('--short')
@@ -69,15 +72,16 @@ async function runScenario(scenario: Scenario, agent: AgentProgram, installed: I
   } finally {
     await trial.end()
   }
-  const { checks, contexts } = trial
+  const { checks, contexts, figures } = trial
   for (const { name, outcome, detail } of checks)
     console.log(
       `${outcome === 'works' ? 'ok  ' : outcome === 'fails' ? 'FAIL' : 'n/a '} ${agent.name}, ${scenario.name}: ${name}${outcome === 'works' ? '' : `: ${detail ?? ''}`}`,
     )
+  for (const figure of figures) console.log(`     ${agent.name}, ${scenario.name}: ${figure}`)
   console.log(
     `${agent.name}, ${scenario.name}: ${((Date.now() - startedAt) / 1_000).toFixed(1)} s, contexts equal after a compaction: ${String(contexts.equal)} of ${String(contexts.compared)}`,
   )
-  return { scenario: scenario.name, checks, contexts }
+  return { scenario: scenario.name, checks, contexts, figures }
 }
 
 const date = new Date().toISOString().slice(0, 10)

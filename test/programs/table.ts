@@ -7,7 +7,7 @@ import type { Scenario } from './scenario.js'
 import type { Trial } from './trial.js'
 
 /** The results of one scenario on one program. */
-export interface ScenarioReport extends Pick<Trial, 'checks' | 'contexts'> {
+export interface ScenarioReport extends Pick<Trial, 'checks' | 'contexts'>, Partial<Pick<Trial, 'figures'>> {
   readonly scenario: string
 }
 
@@ -71,9 +71,10 @@ function contextsOf({ scenarios }: ProgramReport): string {
   return compared === 0 ? '' : `${String(equal)} of ${String(compared)}`
 }
 
-/** Failed and impossible checks, and the texts that the comparison leaves out. */
+/** Measured values, failed and impossible checks, and the texts that the comparison leaves out. */
 function detailsOf({ agent, scenarios }: ProgramReport): string[] {
-  const lines = scenarios.flatMap(({ scenario, checks, contexts }) => [
+  const lines = scenarios.flatMap(({ scenario, checks, contexts, figures = [] }) => [
+    ...figures.map((figure) => `- ${scenario}, measured: ${inLine(figure)}`),
     ...checks
       .filter(({ outcome }) => outcome !== 'works')
       .map(
@@ -109,7 +110,7 @@ export async function writeTable(stored: readonly ProgramReport[], scenarios: re
     '',
     'For everyone who relies on an importer: what works with which version of a program. `npm run test:programs` writes this page; do not edit it.',
     '',
-    'Each program runs as installed from its registry, in a HOME of its own, against a scripted model on the same machine. The model refuses the requests that the real API refuses. A cell contains the number of checks that hold. *Contexts equal* counts the turns after a compaction in which the context of the imported conversation equals, message for message, the program’s next request.',
+    'Each program runs as installed from its registry, in a HOME of its own, against a scripted model on the same machine. The model refuses the requests that the real API refuses. A cell contains the number of checks that hold; the others and the measured values are below the table. *Contexts equal* counts the turns after a compaction in which the context of the imported conversation equals, message for message, the program’s next request.',
     '',
     row(heading),
     row(heading.map(() => '---')),
@@ -131,7 +132,7 @@ export async function writeTable(stored: readonly ProgramReport[], scenarios: re
     '',
     `Contexts equal to the program’s next real request: ${sum('equal')} of ${sum('compared')}.`,
     '',
-    '## What does not work',
+    '## Details',
     ...reports.flatMap(detailsOf),
     '',
     'Next: [Benchmarks](benchmarks.md).',

@@ -3,13 +3,13 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isImpossible, type AgentCommand, type AgentProgram, type AgentSite } from './agent.js'
+import { isImpossible, type AgentCommand, type AgentProgram, type AgentSite, type Impossible } from './agent.js'
 import type { Installed } from './installation.js'
 import { startScriptedModel, type ReceivedRequest, type ScriptedModel } from './model/server.js'
-import { runProcess, type ProcessResult } from './processes.js'
+import { hasTerminal, runProcess, type ProcessResult } from './processes.js'
 
 /** The command line as shipped. */
-const CONTEXT_LEDGER = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
+export const CONTEXT_LEDGER = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
 
 /** What a check found. */
 export interface CheckResult {
@@ -33,6 +33,12 @@ const PROJECT_FILES = { 'notes.txt': 'The quay is 40 m long.\n', 'plan.txt': 'Pl
 
 export class Trial {
   readonly checks: CheckResult[] = []
+  /** The file of `context-ledger`. */
+  commandLine = CONTEXT_LEDGER
+  /** Words before the command of the program: what starts it in other surroundings. */
+  prefix: readonly string[] = []
+  /** Measured values, for the page. */
+  readonly figures: string[] = []
   /** How many contexts were compared with requests of the program, and how many were equal. */
   readonly contexts = { compared: 0, equal: 0, leftOut: {} as Record<string, number> }
 
@@ -59,11 +65,16 @@ export class Trial {
   }
 
   /** Runs the program with these arguments. */
-  async run({ words, input }: AgentCommand, interrupt?: AbortSignal): Promise<ProcessResult> {
-    return await runProcess([...this.installed.command, ...words], {
+  async run({ words, input, keys }: AgentCommand, interrupt?: AbortSignal): Promise<ProcessResult> {
+    return await runProcess([...this.prefix, ...this.installed.command, ...words], {
       cwd: this.site.project,
-      env: { ...this.environment(), ...this.agent.environment(this.site) },
+      env: {
+        ...this.environment(),
+        ...(keys === undefined ? {} : { TERM: 'xterm-256color' }),
+        ...this.agent.environment(this.site),
+      },
       input,
+      keys,
       ...(interrupt === undefined ? {} : { interrupt }),
     })
   }
@@ -79,10 +90,14 @@ export class Trial {
     return await this.command(this.agent.turn(prompt, session), session, interrupt)
   }
 
-  /** The compaction that a user starts. Undefined if the program has none without a terminal. */
-  async compact(session: string): Promise<Turn | undefined> {
+  /** The compaction that a user starts. */
+  async compact(session: string): Promise<Turn | Impossible> {
     const { compact } = this.agent
-    return isImpossible(compact) ? undefined : await this.command(compact(session), session)
+    if (isImpossible(compact)) return compact
+    const command = compact(session)
+    if (command.keys !== undefined && !hasTerminal())
+      return { impossible: 'this machine has no `script` of util-linux' }
+    return await this.command(command, session)
   }
 
   /** A turn that the user interrupts as soon as the model has begun the answer of the step `hang`. */
@@ -105,18 +120,23 @@ export class Trial {
     }
   }
 
+  /** The directory of the ledger. */
+  get store(): string {
+    return join(this.root, 'ledger')
+  }
+
   /** Runs `context-ledger WORDS` in the project, with the HOME of the program and the ledger of the trial. */
   async ledger(...words: readonly string[]): Promise<ProcessResult> {
-    return await runProcess([process.execPath, CONTEXT_LEDGER, ...words], {
+    return await runProcess([process.execPath, this.commandLine, ...words], {
       cwd: this.site.project,
-      env: { ...this.environment(), CONTEXT_LEDGER_STORE: join(this.root, 'ledger') },
+      env: { ...this.environment(), CONTEXT_LEDGER_STORE: this.store },
     })
   }
 
   check(name: string, holds: boolean, detail?: string): void {
+    const result: CheckResult = holds ? { name, outcome: 'works' } : { name, outcome: 'fails', detail }
     // A cause that persists is reported once.
-    if (this.checks.some((each) => each.name === name && each.detail === detail)) return
-    this.checks.push(holds ? { name, outcome: 'works' } : { name, outcome: 'fails', detail })
+    if (!this.checks.some((each) => each.name === name && each.detail === result.detail)) this.checks.push(result)
   }
 
   impossible(name: string, reason: string): void {

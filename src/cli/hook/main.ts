@@ -7,12 +7,10 @@ import { writeSync } from 'node:fs'
 import { builtFile } from '../../lib/package-root.js'
 import { homeFolder } from '../../lib/user-folders.js'
 import { logProblem } from './hook-folder.js'
-import { runHook } from './run-hook.js'
+import { limitAfterStart, runHook } from './run-hook.js'
 
 /** An agent waits at most 300 ms. The rest is for the start and the end of this process. */
 const BUDGET_MS = { background: 10_000, waits: 180 } as const
-/** After a slow start: the time to read the input and to start the worker. */
-const LEAST_MS = 60
 const MOST_INPUT = 4_000_000
 
 const [folder = '', agent = '', mode] = process.argv.slice(2)
@@ -46,13 +44,13 @@ async function readInput(): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-// Since the start of the process.
 setTimeout(
   () => {
     logProblem(folder, agent, 'the hook was not done in time, so the agent continued without it')
     end()
   },
-  Math.max(LEAST_MS, remainingMs()),
+  // Since the start of the process.
+  limitAfterStart(remainingMs(), performance.now()),
 )
 try {
   const output = await runHook(await readInput(), {

@@ -41,6 +41,17 @@ export const isDelivering = (event: string): boolean => event !== 'PostCompact' 
 /** How long a worker waits for the compaction, whose summary may take minutes, and for the ledger. */
 const WAIT_MS = 600_000
 const POLL_MS = 10
+/** The time to read the input and to start the worker, after a start in less time. */
+const LEAST_MS = 60
+/** The most time after a slow start. Programs end a hook after 15 s. */
+const MOST_SLOW_MS = 5_000
+
+/**
+ * Milliseconds that a hook has after the start of its process. On a loaded machine, the start takes long, and so does
+ * the rest: it gets as much time as the start took.
+ */
+export const limitAfterStart = (remainingMs: number, startMs: number): number =>
+  Math.max(LEAST_MS, remainingMs, Math.min(startMs, MOST_SLOW_MS))
 
 /** Surroundings of a hook. */
 export interface HookWorld {

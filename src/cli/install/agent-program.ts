@@ -70,8 +70,11 @@ export const shellWith =
       ? [process.env['ComSpec'] ?? 'cmd.exe', '/d', '/s', '/c']
       : [shell() ?? '/bin/sh', '-c']
 
-/** How long an agent waits for a hook at most. The hook itself ends within 0.3 seconds. */
-export const HOOK_TIMEOUT_SECONDS = 5
+/**
+ * How long an agent waits for a hook at most. The hook itself ends within 0.3 seconds, but on a loaded machine its
+ * process may need seconds to start, and an agent that ends it never gets its note.
+ */
+export const HOOK_TIMEOUT_SECONDS = 15
 
 /** The name of the MCP server in all settings. */
 export const MCP_NAME = 'context-ledger'

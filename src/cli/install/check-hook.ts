@@ -7,13 +7,13 @@ import { forgetSession, sessionKey, takeNote, writeNote } from '../hook/hook-fol
 import { isDelivering, isReporting } from '../hook/run-hook.js'
 import { isRecord } from '../../lib/is-record.js'
 import { homeFolder } from '../../lib/user-folders.js'
+import { HOOK_TIMEOUT_SECONDS } from './agent-program.js'
 
 /** How long a canary may take on a loaded machine. */
 export const CANARY_MS = 30_000
 /** How often a check looks for the note. */
 export const POLL_MS = 50
-/** The time limit of hooks in the settings of programs is 5 s. */
-const HOOK_MS = 5_000
+const HOOK_MS = HOOK_TIMEOUT_SECONDS * 1_000
 
 /** A hook to check. */
 export interface HookToCheck {
@@ -56,7 +56,7 @@ async function runCommand([program, ...words]: HookToCheck['shell'], command: st
       resolve({ status: error.message, stdout, stderr })
     })
     child.on('close', (status, signal) => {
-      resolve({ status: signal === null ? status : `no end within ${String(HOOK_MS / 1_000)} s`, stdout, stderr })
+      resolve({ status: signal === null ? status : `no end within ${String(HOOK_TIMEOUT_SECONDS)} s`, stdout, stderr })
     })
     child.stdin.end(input)
   })

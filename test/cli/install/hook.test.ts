@@ -16,7 +16,7 @@ import {
   writePending,
 } from '../../../src/cli/hook/hook-folder.js'
 import { makeNote } from '../../../src/cli/hook/make-note.js'
-import { runHook, type HookWorld } from '../../../src/cli/hook/run-hook.js'
+import { limitAfterStart, runHook, type HookWorld } from '../../../src/cli/hook/run-hook.js'
 import { agentPrograms } from '../../../src/cli/install/index.js'
 import { openLedger, type Ledger } from '../../../src/index.js'
 import { LedgerError } from '../../../src/lib/ledger-error.js'
@@ -267,6 +267,16 @@ it('gives no note of an earlier compaction after a later one, and the note of on
   await agent.work()
   expect(await agent.hook('PostToolUse')).toContain(RULE)
   expect(await agent.hook('PostToolUse')).toBe('')
+})
+
+it('has as much time as its process needed to start, at least 60 ms and at most 5 s', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 20_000 }), fc.integer({ min: 0, max: 180 }), (startMs, budgetMs) => {
+      const limitMs = limitAfterStart(budgetMs - startMs, startMs)
+      expect(limitMs).toBeGreaterThanOrEqual(Math.max(60, Math.min(startMs, 5_000)))
+      expect(limitMs).toBeLessThanOrEqual(Math.max(budgetMs, 5_000))
+    }),
+  )
 })
 
 it('does not wait for a worker that was killed', async () => {

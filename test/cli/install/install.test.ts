@@ -383,7 +383,7 @@ describe('the command', () => {
     await put('.claude/settings.json', '{"a": 1}')
     await run('--agent', 'claude-code', '--yes')
     const file = join(home, '.claude/settings.json')
-    await writeFile(file, (await readFile(file, 'utf8')).replace('"timeout": 5', '"timeout": 9'))
+    await writeFile(file, (await readFile(file, 'utf8')).replace('"timeout": 15', '"timeout": 9'))
     const { stderr } = await run('--remove', '--yes')
     expect(stderr).toContain(`in ${file} was changed since the installation, so it stays: remove it by hand`)
     expect(await readFile(file, 'utf8')).toContain('"timeout": 9')

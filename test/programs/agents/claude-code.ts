@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { AgentProgram } from '../agent.js'
 import { fieldsOf, jsonOf } from '../model/request.js'
 
-const TOOLS = 'Bash,Read,Write,Task,Agent'
+const TOOLS = 'Bash,Read,Write,Task,Agent,mcp__context-ledger'
 
 export const claudeCode: AgentProgram = {
   name: 'claude-code',
@@ -18,6 +18,7 @@ export const claudeCode: AgentProgram = {
     read: (path) => ({ name: 'Read', input: { file_path: path } }),
     write: (path, content) => ({ name: 'Write', input: { file_path: path, content } }),
     list: () => ({ name: 'Bash', input: { command: 'ls', description: 'List the folder' } }),
+    find: (name) => ({ name: 'ToolSearch', input: { query: `select:mcp__context-ledger__${name}`, max_results: 5 } }),
     delegate: (prompt) => ({
       name: 'Agent',
       input: { description: 'Look at files', prompt, subagent_type: 'general-purpose' },

@@ -40,6 +40,10 @@ export const cline: AgentProgram = {
     return (await readdir(join(home, '.cline', 'data', 'sessions'))).toSorted().at(-1)
   },
   compact: { impossible: 'without a terminal it has no command that compacts' },
+  async addMcpServer({ home }, [command, ...args]) {
+    const file = join(home, '.cline', 'data', 'settings', 'cline_mcp_settings.json')
+    await writeFile(file, JSON.stringify({ mcpServers: { 'context-ledger': { command, args } } }))
+  },
   tokensToCompact: 390_000,
   additions: [],
 }

@@ -47,14 +47,27 @@ export const codex: AgentProgram = {
   environment: () => ({ MOCK_KEY: 'none' }),
   transcripts: ['.codex/sessions'],
   turn: (prompt, session) => ({
-    words: ['exec', ...(session === undefined ? [] : ['resume', session]), '--json', '--skip-git-repo-check', prompt],
+    words: [
+      'exec',
+      ...(session === undefined ? [] : ['resume', session]),
+      '--json',
+      '--skip-git-repo-check',
+      // Trust is given in a terminal.
+      '--dangerously-bypass-hook-trust',
+      prompt,
+    ],
   }),
   async sessionOf({ stdout }) {
     const events = stdout.split('\n').map((line) => fieldsOf(jsonOf(line)))
     const id = events.find(({ type }) => type === 'thread.started')?.['thread_id']
     return typeof id === 'string' ? id : undefined
   },
-  compact: { impossible: '`codex exec` has no command that compacts' },
+  compact: (session) => ({
+    words: ['resume', session, '--dangerously-bypass-hook-trust'],
+    keys: ['/compact', '\r', '/quit', '\r'],
+  }),
   tokensToCompact: LIMIT + 50_000,
   additions: [],
+  // It puts a text that a hook adds after a tool between the call and its result.
+  brokenRules: [/stands between calls and their results$/u],
 }

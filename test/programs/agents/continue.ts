@@ -1,5 +1,5 @@
 /** Continue's `cn`, over Chat Completions. */
-import { mkdir, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentProgram } from '../agent.js'
 
@@ -60,6 +60,15 @@ export const continueCli: AgentProgram = {
   }),
   sessionOf: async () => 'resumed',
   compact: { impossible: 'without a terminal, `/compact` is a prompt' },
+  async addMcpServer({ home }, [command, ...args]) {
+    const lines = [
+      'mcpServers:',
+      '  - name: context-ledger',
+      `    command: ${command}`,
+      `    args: ${JSON.stringify(args)}`,
+    ]
+    await appendFile(join(home, '.continue', 'config.yaml'), `${lines.join('\n')}\n`)
+  },
   tokensToCompact: CONTEXT_WINDOW,
   additions: [],
 }

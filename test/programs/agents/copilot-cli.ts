@@ -1,4 +1,6 @@
 /** GitHub Copilot CLI with a provider of its user, over Chat Completions. */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { AgentProgram } from '../agent.js'
 import { fieldsOf, jsonOf } from '../model/request.js'
 
@@ -52,7 +54,15 @@ export const copilotCli: AgentProgram = {
     const id = events.map((event) => event['sessionId'] ?? fieldsOf(event['data'])['sessionId']).findLast(Boolean)
     return typeof id === 'string' ? id : undefined
   },
-  compact: { impossible: 'without a terminal, `/compact` is a prompt' },
+  compact: (session) => ({
+    words: ['--allow-all', `--resume=${session}`],
+    keys: ['/compact', '\r', '/exit', '\r'],
+  }),
+  async addMcpServer({ home }, [command, ...args]) {
+    await mkdir(join(home, '.copilot'), { recursive: true })
+    const servers = { 'context-ledger': { type: 'local', command, args, tools: ['*'] } }
+    await writeFile(join(home, '.copilot', 'mcp-config.json'), JSON.stringify({ mcpServers: servers }))
+  },
   tokensToCompact: MAX_PROMPT_TOKENS,
   additions: [{ kind: 'time', pattern: /<current_datetime>[^<]*<\/current_datetime>\n*/gu }],
 }

@@ -37,7 +37,10 @@ export const gemini: AgentProgram = {
     words: ['-m', 'gemini-2.5-pro', '--yolo', ...(session === undefined ? [] : ['--resume', 'latest']), '-p', prompt],
   }),
   sessionOf: async () => 'latest',
-  compact: { impossible: 'without a terminal, `/compress` is a prompt' },
+  compact: () => ({
+    words: ['-m', 'gemini-2.5-pro', '--yolo', '--resume', 'latest'],
+    keys: ['/compress', '\r', '/quit', '\r'],
+  }),
   tokensToCompact: 1_000_000,
   additions: [],
   // After a resume, it sends each result once more.

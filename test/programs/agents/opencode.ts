@@ -64,7 +64,7 @@ export const opencode: AgentProgram = {
     const id = events.find(({ sessionID }) => typeof sessionID === 'string')?.['sessionID']
     return typeof id === 'string' ? id : undefined
   },
-  compact: { impossible: '`opencode run` has no command that compacts' },
+  compact: (session) => ({ words: ['--session', session], keys: ['/compact', '\r', '/exit', '\r'] }),
   tokensToCompact: CONTEXT_WINDOW,
   additions: [],
 }

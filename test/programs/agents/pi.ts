@@ -44,7 +44,11 @@ export const pi: AgentProgram = {
     words: ['--provider', 'mock', '--model', 'm1', ...(session === undefined ? [] : ['--continue']), '-p', prompt],
   }),
   sessionOf: async () => 'continued',
-  compact: { impossible: 'without a terminal, `/compact` is a prompt' },
+  compact: () => ({
+    words: ['--provider', 'mock', '--model', 'm1', '--continue'],
+    keys: ['/compact', '\r', '/quit', '\r'],
+  }),
+  addMcpServer: { impossible: 'it has no MCP servers' },
   tokensToCompact: CONTEXT_WINDOW - 1_000,
   additions: [],
 }

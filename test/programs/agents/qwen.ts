@@ -3,6 +3,12 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentProgram } from '../agent.js'
 
+const SETTINGS = {
+  security: { auth: { selectedType: 'openai' }, folderTrust: { enabled: false } },
+  privacy: { usageStatisticsEnabled: false },
+  general: { enableAutoUpdate: false },
+}
+
 export const qwen: AgentProgram = {
   name: 'qwen',
   title: 'Qwen Code',
@@ -28,12 +34,7 @@ export const qwen: AgentProgram = {
   summary: (text) => `<state_snapshot><overall_goal>${text}</overall_goal></state_snapshot>`,
   async configure({ home }) {
     await mkdir(join(home, '.qwen'), { recursive: true })
-    const settings = {
-      security: { auth: { selectedType: 'openai' }, folderTrust: { enabled: false } },
-      privacy: { usageStatisticsEnabled: false },
-      general: { enableAutoUpdate: false },
-    }
-    await writeFile(join(home, '.qwen', 'settings.json'), JSON.stringify(settings))
+    await writeFile(join(home, '.qwen', 'settings.json'), JSON.stringify(SETTINGS))
   },
   environment: ({ modelUrl }) => ({
     OPENAI_API_KEY: 'none',
@@ -43,7 +44,11 @@ export const qwen: AgentProgram = {
   transcripts: ['.qwen/projects', '.qwen/tmp'],
   turn: (prompt, session) => ({ words: ['--yolo', ...(session === undefined ? [] : ['--continue']), '-p', prompt] }),
   sessionOf: async () => 'continued',
-  compact: { impossible: 'without a terminal, `/compress` is a prompt' },
+  compact: () => ({ words: ['--yolo', '--continue'], keys: ['/compress', '\r', '/quit', '\r'] }),
+  async addMcpServer({ home }, [command, ...args]) {
+    const settings = { ...SETTINGS, mcpServers: { 'context-ledger': { command, args, trust: true } } }
+    await writeFile(join(home, '.qwen', 'settings.json'), JSON.stringify(settings))
+  },
   tokensToCompact: 1_000_000,
   additions: [],
 }

@@ -107,6 +107,16 @@ function responsesMessage(item: unknown): ContextMessage {
   return { role: 'assistant', texts: [JSON.stringify(item)], calls: [] }
 }
 
+/** The name of a tool; the names of the tools of a namespace, each as `NAMESPACE/NAME`. */
+function namesOf(tool: unknown): readonly string[] {
+  const { type, name, tools } = fieldsOf(tool)
+  return type === 'namespace' ? listOf(tools).map((each) => `${String(name)}/${nameOf(each)}`) : [nameOf(tool)]
+}
+
+/** A part of an answer in which calls name the namespace of their tool in its own field. */
+const withNamespaces = (chunk: string): string =>
+  chunk.replaceAll(/"name":"([^"/]+)\/([^"/]+)"/gu, '"namespace":"$1","name":"$2"')
+
 const openaiResponses: ModelApi = {
   name: 'Responses',
   matches: (path) => path.endsWith('/responses'),
@@ -116,11 +126,12 @@ const openaiResponses: ModelApi = {
       typeof body['input'] === 'string'
         ? [{ role: 'user', texts: [body['input']], calls: [] }]
         : listOf(body['input']).map(responsesMessage),
-    tools: listOf(body['tools']).map(nameOf),
+    tools: listOf(body['tools']).flatMap(namesOf),
     isStreamed: body['stream'] === true,
   }),
   problems: (body) => strictResponses(body, new Map()),
-  answer: (answer, isStreamed) => (isStreamed ? streamed(responses.events(answer)) : responses.whole(answer)),
+  answer: (answer, isStreamed) =>
+    isStreamed ? streamed(responses.events(answer).map(withNamespaces)) : responses.whole(answer),
   error: (message) => ({ error: { message, type: 'invalid_request_error', code: null, param: null } }),
 }
 

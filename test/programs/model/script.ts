@@ -1,7 +1,7 @@
 /**
  * The answers of the scripted model. A prompt carries its script as a mark: `[[NAME: STEP | STEP]]`. Each step is one
  * answer with tool calls, and after the last step comes a final text. NAME is unique in a run, so that the position in
- * the script does not depend on the messages that a compaction kept.
+ * the script does not depend on the messages that a compaction kept. A request without a mark continues the last script.
  *
  * | step                       | answer                                                  |
  * | -------------------------- | ------------------------------------------------------- |
@@ -10,12 +10,14 @@
  * | `ls`                       | runs `ls` in a shell                                    |
  * | `read FILE & ls`           | two calls in one answer                                 |
  * | `task STEP, STEP`          | starts a sub-agent whose prompt has these steps         |
+ * | `call TOOL JSON`           | calls the tool whose name ends with TOOL when it is offered; until then looks for it |
  * | `hang`                     | begins an answer and never ends it                      |
  * | `say`                      | the final text, to give it a usage                      |
  * | `… @N` after a step        | the answer reports N input tokens                       |
  */
+import { NOTE_BEGINNING } from '../../../src/domain/values/recall-note.js'
 import type { ScriptedAnswer } from '../../support/upstream-answers.js'
-import type { ModelRequest } from './request.js'
+import { fieldsOf, jsonOf, type ModelRequest } from './request.js'
 
 /** The tools of a program: how it names them and their arguments. */
 export interface AgentTools {
@@ -24,6 +26,8 @@ export interface AgentTools {
   list(): ToolUse
   /** Undefined if the program has no sub-agents. */
   readonly delegate?: ((prompt: string) => ToolUse) | undefined
+  /** Looks for a tool that is offered only after a search. Undefined if all are offered at once. */
+  find?(name: string): ToolUse
 }
 
 export interface ToolUse {
@@ -47,28 +51,37 @@ interface Mark {
 function currentMark(request: ModelRequest): Mark | undefined {
   for (const message of request.messages.toReversed()) {
     if (message.role !== 'user') continue
-    const [, name, steps] = [...message.texts.join('\n').matchAll(MARK)].at(-1) ?? []
+    // A note of a hook quotes earlier prompts.
+    const text = message.texts.map((each) => each.split(NOTE_BEGINNING)[0]).join('\n')
+    const [, name, steps] = [...text.matchAll(MARK)].at(-1) ?? []
     if (name !== undefined && steps !== undefined) return { name, steps: steps.split('|').map((step) => step.trim()) }
   }
   return undefined
 }
 
+/** How often a tool is looked for: servers of tools start while the model works. */
+const MOST_SEARCHES = 10
+
 /** The position of each script, and its answers. */
 export class Script {
   private readonly done = new Map<string, number>()
   private answers = 0
+  private last: Mark | undefined
+  private searches = 0
 
   constructor(private readonly tools: AgentTools) {}
 
   /** The next answer to a request of a turn. */
   next(request: ModelRequest): ScriptedStep {
     this.answers += 1
-    const mark = currentMark(request)
+    const mark = currentMark(request) ?? this.last
+    this.last = mark
     const number = `(answer ${String(this.answers)})`
     if (mark === undefined) return { text: `The work goes on ${number}.` }
     const at = this.done.get(mark.name) ?? 0
     this.done.set(mark.name, at + 1)
     const step = mark.steps[at]
+    if (step === undefined && currentMark(request) === undefined) return { text: `The work goes on ${number}.` }
     if (step === undefined || step === '') return { text: `Done with ${mark.name} ${number}.` }
     const [what = '', tokens] = step.split('@').map((each) => each.trim())
     const usage = tokens === undefined ? {} : { inputTokens: Number(tokens) }
@@ -76,19 +89,30 @@ export class Script {
     if (what === 'hang') return { text: `Begun with ${mark.name} ${number}.`, hangs: true, ...usage }
     const calls = what.split('&').map((call, index) => ({
       id: `call_${String(this.answers)}_${String(index)}`,
-      ...this.toolUse(call.trim(), `${mark.name}-sub`),
+      ...this.toolUse(call.trim(), mark.name, request.tools),
     }))
     return { text: `Step ${String(at + 1)} of ${mark.name} ${number}.`, calls, ...usage }
   }
 
-  private toolUse(call: string, subName: string): ToolUse {
+  private toolUse(call: string, scriptName: string, offered: readonly string[]): ToolUse {
     const [verb = '', ...rest] = call.split(' ')
     const argument = rest.join(' ')
     if (verb === 'read') return this.tools.read(argument)
     if (verb === 'write') return this.tools.write(argument, `Written to ${argument}.\n`)
     if (verb === 'ls') return this.tools.list()
     if (verb === 'task' && this.tools.delegate !== undefined)
-      return this.tools.delegate(`Look at the files. [[${subName}: ${argument.replaceAll(',', '|')}]]`)
+      return this.tools.delegate(`Look at the files. [[${scriptName}-sub: ${argument.replaceAll(',', '|')}]]`)
+    const [tool = '', ...words] = rest
+    if (verb === 'call') return this.offeredTool(tool, fieldsOf(jsonOf(words.join(' '))), scriptName, offered)
     throw new Error(`the script has no step "${call}"`)
+  }
+
+  /** Calls a tool that the program offers under some name. Until it does, the step is repeated. */
+  private offeredTool(name: string, input: ToolUse['input'], scriptName: string, offered: readonly string[]): ToolUse {
+    const offeredName = offered.find((each) => each.endsWith(name))
+    if (offeredName !== undefined || this.searches >= MOST_SEARCHES) return { name: offeredName ?? name, input }
+    this.searches += 1
+    this.done.set(scriptName, (this.done.get(scriptName) ?? 1) - 1)
+    return this.tools.find?.(name) ?? this.tools.list()
   }
 }

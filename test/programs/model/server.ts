@@ -27,6 +27,8 @@ export interface ModelClient {
 
 /** A request that the model received. */
 export interface ReceivedRequest {
+  /** Milliseconds since 1970. */
+  readonly receivedAt: number
   readonly api: ModelApi['name']
   readonly path: string
   readonly headers: IncomingHttpHeaders
@@ -94,7 +96,8 @@ class Server {
     const problems = api.problems(body)
     const isRefused = problems.some((problem) => !(this.client.brokenRules ?? []).some((rule) => rule.test(problem)))
     const answer = isRefused ? undefined : this.answerTo(request, purpose)
-    this.requests.push({ api: api.name, path, headers, body, request, purpose, problems, answer })
+    const receivedAt = Date.now()
+    this.requests.push({ receivedAt, api: api.name, path, headers, body, request, purpose, problems, answer })
     if (this.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, this.delayMs))
     if (answer === undefined) {
       await writeAnswer(response, { status: 400, json: api.error(problems.join('; ')) })

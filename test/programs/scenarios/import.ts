@@ -191,14 +191,14 @@ async function manualCompaction(
   session: string,
   next: (name: string, steps: string) => Promise<void>,
 ): Promise<void> {
-  if (isImpossible(trial.agent.compact)) {
-    trial.impossible('manual compaction', trial.agent.compact.impossible)
+  const manual = await trial.compact(session)
+  if (isImpossible(manual)) {
+    trial.impossible('manual compaction', manual.impossible)
     return
   }
-  const manual = await trial.compact(session)
   trial.check(
     'manual compaction',
-    manual?.requests.some(({ purpose }) => purpose === 'compaction') === true,
+    manual.requests.some(({ purpose }) => purpose === 'compaction'),
     'the model received no request for a summary',
   )
   await next('manual', 'read plan.txt')

@@ -1,0 +1,88 @@
+/** The notes of hooks in the requests that the model received. */
+import { NOTE_BEGINNING } from '../../src/domain/values/recall-note.js'
+import type { ReceivedRequest } from './model/server.js'
+
+/** A note in the requests after a compaction. */
+interface ArrivedNote {
+  readonly text: string
+  /** Its first request: 1 is the first one after the compaction. */
+  readonly request: number
+  /** Milliseconds between the end of the compaction and that request. */
+  readonly delayMs: number
+}
+
+/** A compaction, and the notes that arrived before the next one. */
+export interface NotedCompaction {
+  readonly notes: readonly ArrivedNote[]
+  /** Requests until the next compaction. */
+  readonly requests: number
+}
+
+/** The notes in a request, each to the end of its text. */
+const notesIn = ({ request: { instructions, messages } }: ReceivedRequest): readonly string[] =>
+  [instructions, ...messages.flatMap(({ texts }) => texts)].flatMap((text) =>
+    text
+      .split(NOTE_BEGINNING)
+      .slice(1)
+      .map((note) => `${NOTE_BEGINNING}${note}`),
+  )
+
+/** The texts that an earlier request does not have. */
+function newTexts(texts: readonly string[], earlier: readonly string[]): readonly string[] {
+  const rest = [...earlier]
+  return texts.filter((text) => {
+    const at = rest.indexOf(text)
+    if (at >= 0) rest.splice(at, 1)
+    return at < 0
+  })
+}
+
+/** The compactions of one session, with their notes. `delayMs` is the time that the model took for each answer. */
+export function notedCompactions(requests: readonly ReceivedRequest[], delayMs: number): readonly NotedCompaction[] {
+  const compactions: { notes: ArrivedNote[]; requests: number; readonly endedAt: number }[] = []
+  let earlier: readonly string[] = []
+  let isCompacting = false
+  for (const each of requests) {
+    if (each.purpose === 'other') continue
+    const endedAt = each.receivedAt + delayMs
+    if (each.purpose === 'compaction') {
+      // A program may ask for the summary of one compaction in several requests.
+      if (isCompacting) compactions.pop()
+      compactions.push({ notes: [], requests: 0, endedAt })
+    } else {
+      const texts = notesIn(each)
+      const current = compactions.at(-1)
+      if (current !== undefined) {
+        current.requests += 1
+        for (const text of newTexts(texts, earlier))
+          current.notes.push({ text, request: current.requests, delayMs: each.receivedAt - current.endedAt })
+      }
+      earlier = texts
+    }
+    isCompacting = each.purpose === 'compaction'
+  }
+  return compactions
+}
+
+/** How often each value occurs: `1 (18 times), 2 (2 times)`. */
+function describeCounts(values: readonly number[]): string {
+  const counts = Map.groupBy(
+    values.toSorted((a, b) => a - b),
+    (value) => value,
+  )
+  return [...counts].map(([value, all]) => `${String(value)} (${String(all.length)} times)`).join(', ')
+}
+
+const seconds = (milliseconds: number | undefined): string => `${((milliseconds ?? 0) / 1_000).toFixed(1)} s`
+
+/** In which requests, and after which time, the notes arrived. */
+export function describeArrivals(compactions: readonly NotedCompaction[]): string {
+  const notes = compactions.flatMap((each) => each.notes)
+  const delays = notes.map(({ delayMs }) => delayMs).toSorted((a, b) => a - b)
+  const [least, median, most] = [delays[0], delays[Math.floor(delays.length / 2)], delays.at(-1)]
+  return [
+    `${String(compactions.length)} compactions, ${String(notes.length)} notes`,
+    `request after the compaction: ${describeCounts(notes.map(({ request }) => request))}`,
+    `after ${seconds(least)} to ${seconds(most)}, median ${seconds(median)}`,
+  ].join('; ')
+}
