@@ -2,8 +2,9 @@
  * GitHub Copilot CLI: `~/.copilot/session-state/<session>/events.jsonl`, to which every event of a session is appended.
  * Written for the events that `@github/copilot-sdk` 1.0.14 declares (Copilot CLI 0.0.3xx to 1.0.102). An event of a
  * sub-agent has the id of the agent. A compaction runs while the agent continues: its summary covers what was there at
- * `session.compaction_start`, and the messages since then stay. The program sends its latest instructions and every
- * message of the user again after each compaction. A truncation names no messages and is only counted.
+ * `session.compaction_start`, and the messages since then stay. After each compaction the program sends its latest
+ * instructions, and the words of every earlier message of the user with the summary in one message. A truncation names no
+ * messages and is only counted.
  */
 import { isRecord } from '../lib/is-record.js'
 import { join } from 'node:path'
@@ -25,6 +26,7 @@ import { withoutRepeats } from './repeats.js'
 import type {
   AbortedTurn,
   CompactionItem,
+  ContextEntry,
   ConversationItem,
   EarlierUsage,
   Head,
@@ -72,11 +74,19 @@ const TRIGGERS: Readonly<Record<string, CompactionItem['trigger']>> = {
   context_limit_retry: 'overflow',
 }
 
-function userMessage({ content, attachments, source, isAutopilotContinuation }: Fields): NewMessage {
+/** A message of the user as it is sent: with the time and other additions of the program, if the file has them. */
+function userMessage({
+  content,
+  transformedContent,
+  attachments,
+  source,
+  isAutopilotContinuation,
+}: Fields): NewMessage {
   const parts = Array.isArray(attachments) ? attachments.map(toContentPart) : []
   const byProgram = isAutopilotContinuation === true || (textIn(source) ?? 'user') !== 'user'
+  const text = textIn(transformedContent) ?? textIn(content) ?? ''
   return {
-    body: { role: 'user', content: contentOf([textPart(textIn(content) ?? ''), ...parts]) },
+    body: { role: 'user', content: contentOf([textPart(text), ...parts]) },
     ...(byProgram ? { byProgram } : {}),
   }
 }
@@ -113,6 +123,17 @@ function messageOf({ type, data }: CopilotEvent): NewMessage | undefined {
   return body === undefined ? undefined : { body }
 }
 
+/** The text around the words of the user and the summary, in the message that begins the context after a compaction. */
+const FRAME = {
+  start:
+    'Some of the conversation history has been summarized to free up context.\n\nYou were originally given instructions from a user over one or more turns. Here were the user messages:\n<user_message>',
+  between: '</user_message>\n<user_message>',
+  end: (summary: string) =>
+    `</user_message>\n\nHere is a summary of the prior context:\n<summary>\n${summary}\n</summary>`,
+} as const
+
+const inserted = (content: string): ContextEntry => ({ kind: 'inserted', body: { role: 'user', content } })
+
 /** A session, or a sub-agent of it. */
 class CopilotConversation {
   readonly order = new LiveOrder()
@@ -121,8 +142,8 @@ class CopilotConversation {
   private answerId: string | undefined
   private earlierUsage: EarlierUsage | undefined
   private readonly instructions = new Set<unknown>()
-  /** The ids of the user's messages and of the instructions: a compaction keeps all of the former, and the last of the latter. */
-  private readonly userMessages = new Set<string>()
+  /** The words of the user, by the ids of the messages: a compaction keeps all of them, and the last instructions. */
+  private readonly userMessages = new Map<string, string>()
   private readonly instructionMessages = new Set<string>()
   private abortedTurn: AbortedTurn | undefined
 
@@ -147,7 +168,8 @@ class CopilotConversation {
         return
       }
       if (type === 'system.message') this.instructionMessages.add(id)
-      else if (type === 'user.message' && message.byProgram !== true) this.userMessages.add(id)
+      else if (type === 'user.message' && message.byProgram !== true)
+        this.userMessages.set(id, textIn(data['content']) ?? '')
       const { earlierUsage, abortedTurn } = this
       this.earlierUsage = undefined
       this.abortedTurn = undefined
@@ -171,11 +193,9 @@ class CopilotConversation {
     const later = this.order.messagesFrom(this.compactionStart ?? this.order.length)
     const isEarlier = (messageId: string): boolean => !later.includes(messageId)
     const messages = this.order.messagesFrom(0).filter(isEarlier)
-    const userMessages = messages.filter((messageId) => this.userMessages.has(messageId))
     this.compactionStart = undefined
     this.order.append(id, 'compaction')
     const text = textIn(data['summaryContent'])
-    const summary = text === undefined ? undefined : ({ role: 'user', content: text } as const)
     const used = data['compactionTokensUsed']
     return {
       kind: 'compaction',
@@ -184,8 +204,9 @@ class CopilotConversation {
       trigger: TRIGGERS[textIn(data['trigger']) ?? ''] ?? 'unknown',
       summary: summaryFrom(text),
       context: [
-        ...contextAfter(undefined, [...this.lastInstructions().filter(isEarlier), ...userMessages]),
-        ...contextAfter(summary, later),
+        ...contextAfter(undefined, this.lastInstructions().filter(isEarlier)),
+        ...this.framed(messages, text),
+        ...contextAfter(undefined, later),
       ],
       tokensBefore: countIn(data['preCompactionTokens']),
       tokensAfter: countIn(data['postCompactionTokens']),
@@ -194,6 +215,20 @@ class CopilotConversation {
       usage: usageOf(used),
       where,
     }
+  }
+
+  /** The words of the user and the summary, as the program sends them after a compaction. */
+  private framed(messageIds: readonly string[], summary: string | undefined): readonly ContextEntry[] {
+    const words = messageIds.flatMap((sourceId) => {
+      const content = this.userMessages.get(sourceId)
+      return content === undefined ? [] : [{ kind: 'message', sourceId, content } as const]
+    })
+    if (summary === undefined || words.length === 0)
+      return [...words, ...contextAfter(summary === undefined ? undefined : { role: 'user', content: summary })]
+    return [
+      ...words.flatMap((message, at) => [inserted(at === 0 ? FRAME.start : FRAME.between), message]),
+      ...contextAfter({ role: 'user', content: FRAME.end(summary) }),
+    ]
   }
 
   private cleared({ id, at }: CopilotEvent, where: SourceLocation): TranscriptItem {

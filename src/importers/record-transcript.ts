@@ -521,7 +521,12 @@ class Recording {
           // A message that left earlier and is in the context again is text that the program inserted.
           const body = this.isLive(messageId) && !named.has(messageId) ? undefined : await this.recordedBody(messageId)
           named.add(messageId)
-          entries.push(body === undefined ? { kind: 'message', messageId } : { kind: 'inserted', body })
+          const content = entry.content === undefined || ids.length > 1 ? {} : { content: entry.content }
+          entries.push(
+            body === undefined
+              ? { kind: 'message', messageId, ...content }
+              : { kind: 'inserted', body: { ...body, ...content } },
+          )
         }
       }
     }

@@ -101,8 +101,8 @@ export interface MessageItem {
 
 /** One entry of a context that a program assembled. */
 export type ContextEntry =
-  /** An earlier message, with all its parts. */
-  | { readonly kind: 'message'; readonly sourceId: string }
+  /** An earlier message, with all its parts; `content` if the program sends other content instead. */
+  | { readonly kind: 'message'; readonly sourceId: string; readonly content?: string | undefined }
   /** A message that the program inserted: the summary, or another text. */
   | { readonly kind: 'inserted'; readonly body: MessageBody; readonly isSummary?: true | undefined }
   /** A retained message that is not in the file, for example because the file begins in the middle. */

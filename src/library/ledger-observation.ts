@@ -41,4 +41,11 @@ export interface Observation {
   readonly compaction?: SeenCompaction
   /** New messages, in order. */
   readonly messages?: readonly MessageInput[]
+  /** An answer to the program that cannot be read. Alone, it may be observed in any conversation. */
+  readonly unreadable?: {
+    /** Why it cannot be read. */
+    readonly detail: string
+    /** Its position, for example the message that it follows. */
+    readonly path?: string
+  }
 }

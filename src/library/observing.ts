@@ -22,6 +22,7 @@ import type { Gate } from './gate.js'
 import type { Transcripts } from './ledger.js'
 import type { Observation, SeenCompaction } from './ledger-observation.js'
 import type { AppendResult, ObserveOptions } from './ledger-options.js'
+import type { Lookup } from './lookup.js'
 import { bad, nameGiven, nameOf, optionsGiven, settingsOf, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
@@ -37,6 +38,7 @@ const OBSERVATION: Names<Observation> = {
   edited: true,
   compaction: true,
   messages: true,
+  unreadable: true,
 }
 
 export interface ObservingParts extends Pick<LedgerParts, 'policy' | 'estimator'> {
@@ -45,6 +47,7 @@ export interface ObservingParts extends Pick<LedgerParts, 'policy' | 'estimator'
   readonly summarizerWindowTokens: number
   readonly gate: Gate
   readonly freshness: Freshness
+  readonly lookup: Pick<Lookup, 'existing'>
   readonly provenanceOf: ProvenanceOf
 }
 
@@ -71,7 +74,7 @@ export function entryOf(entry: SeenCompaction['context'][number], at: number): O
 
 /** What an observation records, in its order. */
 function commandsOf(observation: Partial<Observation>, program: string, where: string, now: string): Command[] {
-  const { programVersion, withdrawn = [], edited = [], compaction, messages = [] } = observation
+  const { programVersion, withdrawn = [], edited = [], compaction, messages = [], unreadable } = observation
   const commands: Command[] = []
   if (withdrawn.length > 0) commands.push({ type: 'WithdrawMessages', messageIds: withdrawn, why: 'rewound' })
   for (const [at, { messageId, content, why }] of edited.entries())
@@ -101,11 +104,22 @@ function commandsOf(observation: Partial<Observation>, program: string, where: s
       messages: messages.map((message, at) => parsed(`messages[${String(at)}]`, message)),
       now,
     })
+  if (unreadable !== undefined)
+    commands.push({
+      type: 'NoteDamage',
+      damage: {
+        detail: nameOf('unreadable.detail', unreadable.detail),
+        where: {
+          file: where,
+          ...(unreadable.path === undefined ? {} : { path: nameOf('unreadable.path', unreadable.path) }),
+        },
+      },
+    })
   return commands
 }
 
 export function createObserving(parts: ObservingParts): Pick<Transcripts, 'observe'> {
-  const { conversations, clock, gate, freshness, provenanceOf, summarizerWindowTokens, estimator } = parts
+  const { conversations, clock, gate, freshness, lookup, provenanceOf, summarizerWindowTokens, estimator } = parts
   return {
     async observe(conversationId, observation, options): Promise<AppendResult> {
       const parsedOptions = optionsGiven('transcripts.observe', options, OPTIONS)
@@ -117,34 +131,36 @@ export function createObserving(parts: ObservingParts): Pick<Transcripts, 'obser
       freshness.follow()
       valueOf(checkId('conversationId', conversationId), problem)
       const settings = settingsOf(parsedOptions.policy)
+      const beginning: Command[] = [
+        {
+          type: 'Configure',
+          settings: settings === undefined && parts.policy === undefined ? undefined : { ...parts.policy, ...settings },
+          scope: parsedOptions.scope === undefined ? undefined : nameOf('scope', parsedOptions.scope),
+          summarizerWindowTokens,
+          modelWindow,
+          estimator,
+        },
+        {
+          type: 'ObserveConversation',
+          conversation: {
+            program,
+            ...(parsedObservation.programVersion === undefined
+              ? {}
+              : { programVersion: parsedObservation.programVersion }),
+            sourceId:
+              parsedObservation.sourceId === undefined
+                ? conversationId
+                : nameOf('sourceId', parsedObservation.sourceId),
+            where: { file: where },
+          },
+        },
+      ]
+      // An unreadable answer changes no context, so the conversation may be the ledger's own.
+      const isDamage = commands.length > 0 && commands.every(({ type }) => type === 'NoteDamage')
+      if (isDamage) await lookup.existing(conversationId)
       const handled = await conversations.handle(
         conversationId,
-        [
-          {
-            type: 'Configure',
-            settings:
-              settings === undefined && parts.policy === undefined ? undefined : { ...parts.policy, ...settings },
-            scope: parsedOptions.scope === undefined ? undefined : nameOf('scope', parsedOptions.scope),
-            summarizerWindowTokens,
-            modelWindow,
-            estimator,
-          },
-          {
-            type: 'ObserveConversation',
-            conversation: {
-              program,
-              ...(parsedObservation.programVersion === undefined
-                ? {}
-                : { programVersion: parsedObservation.programVersion }),
-              sourceId:
-                parsedObservation.sourceId === undefined
-                  ? conversationId
-                  : nameOf('sourceId', parsedObservation.sourceId),
-              where: { file: where },
-            },
-          },
-          ...commands,
-        ],
+        isDamage ? commands : [...beginning, ...commands],
         provenanceOf(parsedOptions),
       )
       if (E.isLeft(handled)) throw problem(handled.left)

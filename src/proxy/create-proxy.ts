@@ -485,15 +485,15 @@ class RequestHandler {
     outgoing: ServerResponse | undefined,
   ): Promise<Response> {
     const status = incoming.statusCode ?? 502
+    const unread = isCut || !isSuccess(status) ? undefined : unreadable
     const isRecorded =
       record === undefined || !isSuccess(status)
         ? true
         : await record.recordAnswer(
-            Promise.resolve(answer),
+            Promise.resolve(unread === undefined ? answer : { unreadable: unread }),
             isCut ? 'cut-off' : 'complete',
             reads.length === 0 ? {} : { memoryReads: reads },
           )
-    const unread = isCut || !isSuccess(status) ? undefined : unreadable
     if (unread !== undefined) this.reportProblem(unreadableAnswer(unread, record?.conversationId))
     const head = { outgoing, incoming, status, headers: answerHeaders(incoming, record ?? BYPASSED, unread) }
     if (isCut || (!isRecorded && this.failsClosed)) return sendBrokenOff(head, bytes)
@@ -573,8 +573,9 @@ class RequestHandler {
       const answer = sent.then(async () => {
         const read = await copy.end()
         const unreadable = ending === 'complete' ? copy.unreadable() : undefined
-        if (unreadable !== undefined) this.reportProblem(unreadableAnswer(unreadable, (await recording).conversationId))
-        return read
+        if (unreadable === undefined) return read
+        this.reportProblem(unreadableAnswer(unreadable, (await recording).conversationId))
+        return { unreadable }
       })
       const stored =
         record === undefined

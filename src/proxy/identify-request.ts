@@ -51,6 +51,10 @@ const isCodexBackgroundRequest = (headers: Headers): boolean =>
   CODEX_BACKGROUND_KINDS.has(headers.get('x-openai-subagent')) ||
   CODEX_BACKGROUND_KINDS.has(fieldsOf(parseJson(headers.get('x-codex-turn-metadata') ?? ''))['request_kind'])
 
+/** Whether GitHub Copilot CLI asks for a summary. It names no session, and sends its tools with this request too. */
+const isCopilotBackgroundRequest = (headers: Headers): boolean =>
+  headers.get('x-interaction-type') === 'conversation-compaction'
+
 /** Programs that offer their tools in every turn, and none in a request for a summary or a title. */
 const TOOLLESS_BACKGROUND: ReadonlySet<string> = new Set(['codex', 'opencode'])
 
@@ -123,6 +127,7 @@ export function identifyRequest(api: Api, request: ProxyRequest, headers: Header
     isNamed: named !== undefined,
     listedId: listedIdOf(api, request, caller),
     isCodingAgent: program !== undefined,
-    isBackgroundRequest: codexThread !== undefined && isCodexBackgroundRequest(headers),
+    isBackgroundRequest:
+      (codexThread !== undefined && isCodexBackgroundRequest(headers)) || isCopilotBackgroundRequest(headers),
   }
 }

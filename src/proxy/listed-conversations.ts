@@ -6,8 +6,8 @@
 import { LRUCache } from 'lru-cache'
 import type { ProxyRequest } from '../model-apis/api.js'
 import type { ConversationCache } from './conversation-cache.js'
-import { listedIdPrefix, type Caller, type RequestIdentity } from './identify-request.js'
-import { matchRequest, provenRestart, type Restart } from './match-request.js'
+import { listedIdPrefix, type RequestIdentity } from './identify-request.js'
+import { isProvenContinuation, matchRequest, provenRestart, type Restart } from './match-request.js'
 import { newTrackedConversation, type TrackedConversation } from './tracked-conversation.js'
 
 /** The conversation of a request. */
@@ -31,9 +31,21 @@ const MAX_RECENT = 64
 /** How a list fits a conversation with the same start, the best last. */
 const FITS = ['edits', 'continues', 'repeats'] as const
 
+/** How well a conversation fits a background request. It may come while a turn of the conversation is answered. */
+function backgroundFitOf(conversation: TrackedConversation, request: ProxyRequest): number | undefined {
+  const history = { ...request, messages: request.messages.slice(0, -1) }
+  const { kind } = matchRequest(conversation, history, false)
+  return kind === 'continues' || kind === 'repeats' ? conversation.entries.length : undefined
+}
+
 /** The better a conversation fits a list, the greater. Undefined if another client may be using the conversation. */
-function fitOf(conversation: TrackedConversation, request: ProxyRequest): number | undefined {
+function fitOf(
+  conversation: TrackedConversation,
+  request: ProxyRequest,
+  { isBackgroundRequest }: Pick<RequestIdentity, 'isBackgroundRequest'>,
+): number | undefined {
   const { entries, exchange, hasIncompleteAnswer } = conversation
+  if (isBackgroundRequest) return backgroundFitOf(conversation, request)
   const { length } = request.messages
   // A client waits for its answer, so a request during another one is another client's.
   if (exchange?.state === 'open' || entries.length === 0) return undefined
@@ -43,7 +55,9 @@ function fitOf(conversation: TrackedConversation, request: ProxyRequest): number
   // A client that got its answer, which may not be recorded yet, has it in its next list.
   const hasAnswer = entries.at(-1)?.role === 'assistant' || request.messages[entries.length]?.input.role === 'assistant'
   if (exchange?.state === 'answered' && (isRepeated || !hasAnswer)) return undefined
-  if (match.kind !== 'continues' && (match.kind !== 'repeats' || !isRepeated)) return undefined
+  // What the client asks next takes the place of an answer that it did not wait for.
+  const isInterrupted = match.kind === 'rewinds' && hasIncompleteAnswer && match.from === entries.length - 1
+  if (match.kind !== 'continues' && !isInterrupted && (match.kind !== 'repeats' || !isRepeated)) return undefined
   const fit = match.kind === 'continues' && match.edits.length > 0 ? 'edits' : isRepeated ? 'repeats' : 'continues'
   return FITS.indexOf(fit) + 1 - 1 / (entries.length + 1)
 }
@@ -63,20 +77,24 @@ export class ListedConversations {
   ) {}
 
   /** The conversation that the list continues or repeats; of several, the one with the most equal messages. */
-  async find({ listedId, caller }: RequestIdentity, request: ProxyRequest): Promise<Place | undefined> {
+  async find(identity: RequestIdentity, request: ProxyRequest): Promise<Place | undefined> {
     // Upstream has the rest of the list, and its id is unknown here.
     if (request.upstreamHistory?.kind === 'response') return undefined
     let best: { readonly place: Place; readonly fit: number } | undefined
-    for await (const conversation of this.sameStart(listedId, caller)) {
-      const fit = fitOf(conversation, this.complete(conversation, request))
+    for await (const conversation of this.sameStart(identity)) {
+      const fit = fitOf(conversation, this.complete(conversation, request), identity)
       if (fit === undefined || (best !== undefined && best.fit >= fit)) continue
       best = { place: { key: keyOf(conversation.conversationId), conversation }, fit }
     }
     return best?.place
   }
 
-  /** The conversation that the list restarts. Undefined if none proves it, or more than one. */
-  async findRestarted({ caller }: RequestIdentity, request: ProxyRequest): Promise<Place | undefined> {
+  /**
+   * The conversation that the list restarts, or continues with other instructions. Undefined if none proves it, or more
+   * than one.
+   */
+  async findRestarted(identity: RequestIdentity, request: ProxyRequest): Promise<Place | undefined> {
+    const { caller } = identity
     const prefix = listedIdPrefix(caller.keyId)
     const places: Place[] = []
     let compared = 0
@@ -84,7 +102,7 @@ export class ListedConversations {
       compared += 1
       if (compared > MAX_RECENT) break
       if (!conversation.conversationId.startsWith(prefix)) continue
-      const place = this.restartedPlace(conversation, request)
+      const place = this.restartedPlace(conversation, request, identity)
       if (place !== undefined && (await caller.mayUse(conversation.conversationId))) places.push(place)
     }
     return places.length === 1 ? places[0] : undefined
@@ -94,10 +112,12 @@ export class ListedConversations {
   async recheck(
     { key, conversation: { conversationId }, restart }: Place,
     request: ProxyRequest,
+    identity: RequestIdentity,
   ): Promise<Place | undefined> {
     const conversation = await this.conversations.get(conversationId)
-    if (restart !== undefined) return this.restartedPlace(conversation, request)
-    return fitOf(conversation, this.complete(conversation, request)) === undefined ? undefined : { key, conversation }
+    if (restart !== undefined) return this.restartedPlace(conversation, request, identity)
+    const fit = fitOf(conversation, this.complete(conversation, request), identity)
+    return fit === undefined ? undefined : { key, conversation }
   }
 
   /** A new conversation. */
@@ -118,14 +138,23 @@ export class ListedConversations {
     this.remembered.set(listedId, [conversationId, ...otherIds].slice(0, MAX_REMEMBERED))
   }
 
-  private restartedPlace(conversation: TrackedConversation, request: ProxyRequest): Place | undefined {
+  private restartedPlace(
+    conversation: TrackedConversation,
+    request: ProxyRequest,
+    identity: RequestIdentity,
+  ): Place | undefined {
     if (conversation.exchange?.state === 'open') return undefined
-    const restart = provenRestart(conversation, this.complete(conversation, request))
-    return restart === undefined ? undefined : { key: keyOf(conversation.conversationId), conversation, restart }
+    const key = keyOf(conversation.conversationId)
+    const completed = this.complete(conversation, request)
+    const restart = provenRestart(conversation, completed)
+    if (restart !== undefined) return { key, conversation, restart }
+    const isContinued =
+      isProvenContinuation(conversation, completed) && fitOf(conversation, completed, identity) !== undefined
+    return isContinued ? { key, conversation } : undefined
   }
 
   /** The conversations with the same start that the caller may use. */
-  private async *sameStart(listedId: string, caller: Caller): AsyncGenerator<TrackedConversation> {
+  private async *sameStart({ listedId, caller }: RequestIdentity): AsyncGenerator<TrackedConversation> {
     for (const id of numberedIds(listedId)) {
       if (!(await caller.mayUse(id))) continue
       const conversation = await this.conversations.get(id)

@@ -278,8 +278,10 @@ export function provenRestart(
     instructions.every(({ hash }, index) => conversation.instructions[index]?.hash === hash)
   if (!hasSameInstructions || hashTools(tools) !== conversation.toolsHash) return undefined
   const [first] = messages
-  const summary = requestedSummaryIn(conversation, first)
-  const isCompacted = first !== undefined && conversation.providerCompactions.has(first.hash)
+  // A list that begins with a known summary was restarted earlier.
+  const isNew = first !== undefined && !conversation.entries.some(({ hash }) => hash === first.hash)
+  const summary = isNew ? requestedSummaryIn(conversation, first) : undefined
+  const isCompacted = isNew && conversation.providerCompactions.has(first.hash)
   // The question for the summary and its answer are not kept.
   const isLast = summary !== undefined && summary.id === conversation.entries.at(-1)?.id
   const entries = isLast ? conversation.entries.slice(0, -2) : conversation.entries
@@ -299,12 +301,30 @@ export function provenRestart(
   return undefined
 }
 
+/**
+ * Whether a list continues a whole conversation although its instructions differ: many programs write a date or a list of
+ * files into them. Short conversations may be equal by chance.
+ */
+export function isProvenContinuation(
+  { entries, toolsHash }: TrackedConversation,
+  { messages, tools }: ProxyRequest,
+): boolean {
+  const characters = entries.reduce((sum, each) => sum + each.characters, 0)
+  return (
+    entries.length >= MIN_KEPT &&
+    characters >= MIN_KEPT_CHARACTERS &&
+    messages.length > entries.length &&
+    hashTools(tools) === toolsHash &&
+    entries.every(({ hash }, index) => hash === messages[index]?.hash)
+  )
+}
+
 /** The answer to a question for a summary of the conversation that a message contains. */
 function requestedSummaryIn(
   conversation: TrackedConversation,
-  message: SourceMessage | undefined,
+  message: SourceMessage,
 ): TrackedConversation['answerTexts'][number] | undefined {
-  if (message === undefined || message.input.role === 'assistant' || message.input.role === 'tool') return undefined
+  if (message.input.role === 'assistant' || message.input.role === 'tool') return undefined
   const content = contentText(message.input.content)
   return distinctiveAnswers(conversation).findLast(({ text, isSummary }) => isSummary && content.includes(text))
 }

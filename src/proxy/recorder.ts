@@ -44,6 +44,9 @@ import {
 
 export type { AnswerEnding } from './recorded-input.js'
 
+/** An answer, or why it cannot be read. */
+export type ReceivedAnswer = Answer | { readonly unreadable: string }
+
 /** How the recorder handled a request. */
 export interface RequestRecord {
   readonly outcome: 'recorded' | 'side-request' | 'bypassed'
@@ -58,7 +61,7 @@ export interface RequestRecord {
    * Records the answer before any later request of the same conversation. Never throws: resolves to false if the answer
    * could not be recorded.
    */
-  recordAnswer(answer: Promise<Answer | undefined>, ending: AnswerEnding, more?: Fields): Promise<boolean>
+  recordAnswer(answer: Promise<ReceivedAnswer | undefined>, ending: AnswerEnding, more?: Fields): Promise<boolean>
 }
 
 export interface RecorderOptions {
@@ -199,7 +202,7 @@ export class Recorder {
       restarted === undefined
         ? undefined
         : await this.turns.runInOrder(restarted.key, async () => {
-            const place = await this.listed.recheck(restarted, request)
+            const place = await this.listed.recheck(restarted, request, identity)
             if (place === undefined) return undefined
             this.listed.remember(listedId, place.conversation.conversationId)
             return await recordIn(place)
@@ -307,6 +310,8 @@ export class Recorder {
     const history = { ...withoutQuestion, instructions: conversation.instructions.map(asSourceMessage) }
     if (conversation.contextOwner === 'ledger') return await this.owned.record(conversation, history, match, identity)
     await recordObserved(this.writer, conversation, history, match, identity)
+    // No turn has sent these messages yet.
+    conversation.exchange = undefined
     this.conversations.keep(conversation)
     return conversation
   }
@@ -336,7 +341,8 @@ export class Recorder {
           await this.turns.runInOrder(key, async () => {
             const answer = await pending
             if (answer === undefined) return
-            if (outcome === 'recorded') await this.recordAnswer(position, answer, ending, more)
+            if ('unreadable' in answer) await this.noteUnreadable(position, answer.unreadable)
+            else if (outcome === 'recorded') await this.recordAnswer(position, answer, ending, more)
             else rememberAnswer(conversation, answer, position.questionText)
           })
           return true
@@ -396,6 +402,14 @@ export class Recorder {
         conversationId: conversation.conversationId,
         length: conversation.entries.length,
       })
+  }
+
+  /** Records that an answer cannot be read. The log then has the reason for its absence. */
+  private async noteUnreadable({ conversation, last, identity }: AnswerPosition, reason: string): Promise<void> {
+    if (conversation.contextOwner === 'none') return
+    const path = last?.id === undefined ? undefined : `answer to ${last.id}`
+    const unreadable = { detail: `an answer cannot be read: ${reason}`, ...(path === undefined ? {} : { path }) }
+    await this.writer.observe(conversation, { unreadable }, identity)
   }
 
   private async appendAnswer(

@@ -58,6 +58,10 @@ export interface AgentProgram extends ModelClient {
   readonly compact: ((session: string) => AgentCommand) | Impossible
   /** Adds an MCP server, for a program without one in `context-ledger install`. */
   readonly addMcpServer?: ((site: AgentSite, command: McpCommand) => Promise<void>) | Impossible
+  /** Why it cannot resume a session without a terminal: each turn is then a session of its own. Undefined if it can. */
+  readonly resume?: Impossible
+  /** Why the proxy cannot record it; undefined if it can. */
+  readonly proxy?: Impossible
   /** Input tokens of an answer after which the program compacts by itself. */
   readonly tokensToCompact: number
   /** Texts that the program adds to a request and does not store; their kinds are reported. */

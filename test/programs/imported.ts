@@ -10,7 +10,7 @@ import { textsOf, type ContextMessage } from './model/request.js'
 import type { Trial } from './trial.js'
 
 /** A recorded conversation. */
-export interface ImportedLog {
+export interface RecordedLog {
   readonly conversationId: string
   readonly events: readonly RecordedEvent[]
 }
@@ -46,19 +46,13 @@ export class Imported {
     return results
   }
 
-  async logs(): Promise<readonly ImportedLog[]> {
-    const logs: ImportedLog[] = []
-    for (const conversationId of this.conversationIds) {
-      const events: RecordedEvent[] = []
-      for await (const event of this.ledger.log(conversationId)) events.push(event)
-      logs.push({ conversationId, events })
-    }
-    return logs
+  async logs(): Promise<readonly RecordedLog[]> {
+    return await logsOf(this.ledger, [...this.conversationIds])
   }
 
   /** The conversation in which the user wrote this text. A sub-agent's prompt has a mark of its own. */
-  async conversationWith(text: string): Promise<ImportedLog | undefined> {
-    return (await this.logs()).find(({ events }) => messagesIn(events, 'user').some((each) => each.includes(text)))
+  async conversationWith(text: string): Promise<RecordedLog | undefined> {
+    return logWith(await this.logs(), text)
   }
 
   async context(conversationId: string): Promise<readonly ContextMessage[]> {
@@ -69,6 +63,21 @@ export class Imported {
     await this.ledger.close()
   }
 }
+
+/** The events of conversations. */
+export async function logsOf(ledger: Ledger, conversationIds: readonly string[]): Promise<readonly RecordedLog[]> {
+  const logs: RecordedLog[] = []
+  for (const conversationId of conversationIds) {
+    const events: RecordedEvent[] = []
+    for await (const event of ledger.log(conversationId)) events.push(event)
+    logs.push({ conversationId, events })
+  }
+  return logs
+}
+
+/** The conversation in which the user wrote this text. */
+export const logWith = (logs: readonly RecordedLog[], text: string): RecordedLog | undefined =>
+  logs.find(({ events }) => messagesIn(events, 'user').some((each) => each.includes(text)))
 
 /** Texts of the recorded messages of a role. */
 export const messagesIn = (events: readonly RecordedEvent[], role: string): readonly string[] =>

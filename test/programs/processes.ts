@@ -2,6 +2,7 @@
 import { spawn, spawnSync, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import { shellWord } from '../../src/lib/shell-word.js'
+import { readdir, readFile } from 'node:fs/promises'
 
 export interface ProcessResult {
   readonly status: number | null
@@ -76,6 +77,19 @@ function typeKeys({ stdin, stdout }: ChildProcessWithoutNullStreams, keys: reado
 export function hasTerminal(): boolean {
   const { status, stdout } = spawnSync('script', ['--version'], { encoding: 'utf8' })
   return status === 0 && stdout.includes('util-linux')
+}
+
+/** Ends the processes of a HOME that left their process group. Does nothing where there is no `/proc`. */
+export async function endProcessesOf(home: string): Promise<void> {
+  for (const name of await readdir('/proc').catch(() => [])) {
+    const environment = /^\d+$/u.test(name) ? await readFile(`/proc/${name}/environ`, 'utf8').catch(() => '') : ''
+    if (!environment.split('\0').includes(`HOME=${home}`)) continue
+    try {
+      process.kill(Number(name), 'SIGKILL')
+    } catch {
+      // It has ended.
+    }
+  }
 }
 
 /** Runs a program until it exits. Its process group ends with it. */

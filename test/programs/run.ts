@@ -10,29 +10,22 @@
  * the requests. Report with `trial.check(NAME, HOLDS, DETAIL)` and `trial.impossible(NAME, REASON)`,
  * and put measured values into `trial.figures`.
  *
- * To add a program: write a file in `agents/` that exports an `AgentProgram`, and add it to `AGENTS`.
+ * To add a program: write a file in `agents/` that exports an `AgentProgram`, and add it to `agents/index.ts`.
  */
 import { spawnSync } from 'node:child_process'
-import { claudeCode } from './agents/claude-code.js'
-import { cline } from './agents/cline.js'
-import { codex } from './agents/codex.js'
-import { continueCli } from './agents/continue.js'
-import { copilotCli } from './agents/copilot-cli.js'
-import { gemini } from './agents/gemini.js'
-import { opencode } from './agents/opencode.js'
-import { pi } from './agents/pi.js'
-import { qwen } from './agents/qwen.js'
 import type { AgentProgram } from './agent.js'
+import { AGENTS } from './agents/index.js'
 import { installNode24, installProgram, UNAVAILABLE, type Installed } from './installation.js'
 import type { Scenario } from './scenario.js'
+import { handoffScenario } from './scenarios/handoff.js'
 import { hooksScenario } from './scenarios/hooks.js'
 import { importScenario } from './scenarios/import.js'
 import { mcpScenario } from './scenarios/mcp.js'
+import { proxyScenario } from './scenarios/proxy.js'
 import { storedReport, storeReport, writeTable, type ScenarioReport } from './table.js'
 import { Trial, type CheckResult } from './trial.js'
 
-const AGENTS: readonly AgentProgram[] = [claudeCode, codex, opencode, gemini, pi, qwen, copilotCli, continueCli, cline]
-const SCENARIOS: readonly Scenario[] = [importScenario, hooksScenario, mcpScenario]
+const SCENARIOS: readonly Scenario[] = [importScenario, hooksScenario, mcpScenario, proxyScenario, handoffScenario]
 
 const flags = process.argv.slice(2).filter((word) => word.startsWith('--'))
 const isShort = flags.includes('--short')

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { isImpossible, type AgentCommand, type AgentProgram, type AgentSite, type Impossible } from './agent.js'
 import type { Installed } from './installation.js'
 import { startScriptedModel, type ReceivedRequest, type ScriptedModel } from './model/server.js'
-import { hasTerminal, runProcess, type ProcessResult } from './processes.js'
+import { endProcessesOf, hasTerminal, runProcess, type ProcessResult } from './processes.js'
 
 /** The command line as shipped. */
 export const CONTEXT_LEDGER = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
@@ -39,6 +39,10 @@ export class Trial {
   prefix: readonly string[] = []
   /** Measured values, for the page. */
   readonly figures: string[] = []
+  /** The directory of the ledger. */
+  store: string
+  /** HOMEs whose processes end with the trial. */
+  private readonly homes: string[]
   /** How many contexts were compared with requests of the program, and how many were equal. */
   readonly contexts = { compared: 0, equal: 0, leftOut: {} as Record<string, number> }
 
@@ -46,11 +50,15 @@ export class Trial {
     readonly agent: AgentProgram,
     private readonly installed: Installed,
     readonly root: string,
-    readonly site: AgentSite,
+    /** Where the program runs, and its model. */
+    public site: AgentSite,
     readonly model: ScriptedModel,
     /** For CI: only the checks that find most. */
     readonly isShort: boolean,
-  ) {}
+  ) {
+    this.store = join(root, 'ledger')
+    this.homes = [site.home]
+  }
 
   /** Creates HOME and project of a program, and its model. */
   static async start(agent: AgentProgram, installed: Installed, isShort = false): Promise<Trial> {
@@ -62,6 +70,21 @@ export class Trial {
     for (const [name, text] of Object.entries(PROJECT_FILES)) await writeFile(join(site.project, name), text)
     await agent.configure(site)
     return new Trial(agent, installed, root, site, model, isShort)
+  }
+
+  /** Configures the program for a model at another address. */
+  async pointAt(modelUrl: string): Promise<void> {
+    this.site = { ...this.site, modelUrl }
+    await this.agent.configure(this.site)
+  }
+
+  /** The same program with the same model and project, and a HOME of its own. */
+  async sibling(): Promise<Trial> {
+    const site = { ...this.site, home: join(this.root, 'home-of-sibling') }
+    this.homes.push(site.home)
+    await mkdir(site.home, { recursive: true })
+    await this.agent.configure(site)
+    return new Trial(this.agent, this.installed, this.root, site, this.model, this.isShort)
   }
 
   /** Runs the program with these arguments. */
@@ -120,17 +143,18 @@ export class Trial {
     }
   }
 
-  /** The directory of the ledger. */
-  get store(): string {
-    return join(this.root, 'ledger')
-  }
-
   /** Runs `context-ledger WORDS` in the project, with the HOME of the program and the ledger of the trial. */
   async ledger(...words: readonly string[]): Promise<ProcessResult> {
-    return await runProcess([process.execPath, this.commandLine, ...words], {
-      cwd: this.site.project,
-      env: { ...this.environment(), CONTEXT_LEDGER_STORE: this.store },
-    })
+    return await runProcess(this.ledgerCommand(words), { cwd: this.site.project, env: this.ledgerEnvironment() })
+  }
+
+  /** The command line as shipped, with these arguments. */
+  ledgerCommand(words: readonly string[]): readonly string[] {
+    return [process.execPath, this.commandLine, ...words]
+  }
+
+  ledgerEnvironment(): Record<string, string> {
+    return { ...this.environment(), CONTEXT_LEDGER_STORE: this.store }
   }
 
   check(name: string, holds: boolean, detail?: string): void {
@@ -146,9 +170,18 @@ export class Trial {
   /** Ends the model and removes the directories, except if `CONTEXT_LEDGER_PROGRAMS_KEEP` is set. */
   async end(): Promise<void> {
     await this.model.close()
+    for (const home of this.homes) await endProcessesOf(home)
     if (process.env['CONTEXT_LEDGER_PROGRAMS_KEEP'] !== undefined) {
       await writeFile(join(this.root, 'requests.json'), JSON.stringify(this.model.requests, null, 1))
       process.stderr.write(`kept ${this.root}\n`)
     } else await rm(this.root, { recursive: true, force: true, maxRetries: 5 })
   }
 }
+
+/** Why a turn failed. */
+export const failureOf = ({ result: { status, stdout, stderr, isTimedOut }, requests }: Turn): string =>
+  [
+    isTimedOut ? 'did not end in time' : `status ${String(status)}`,
+    ...requests.flatMap(({ problems }) => problems),
+    stderr.trim().slice(-300) || stdout.trim().slice(-300),
+  ].join('; ')

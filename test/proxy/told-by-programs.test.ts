@@ -1,9 +1,10 @@
 /** What programs and providers say of their conversations: names of sessions, compactions in answers, unreadable answers. */
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { gzipSync } from 'node:zlib'
 import { createServer } from 'node:http'
 import { openLedger, type Ledger } from '../../src/index.js'
 import { startProxy, type ProxyServer } from '../../src/proxy/server.js'
+import { isOfType } from '../../src/recording/read-event.js'
 import { chat, messages, responses } from '../support/upstream-answers.js'
 import { startUpstream, type UpstreamAnswer, type UpstreamStub } from '../support/upstream-stub.js'
 
@@ -38,7 +39,8 @@ async function send(
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify({ model: 'm', ...body }),
   })
-  await response.text()
+  // A client may not read an answer to its end.
+  await response.text().catch(() => undefined)
   await proxy.settled()
   return {
     id: response.headers.get('x-context-ledger-conversation') ?? '',
@@ -50,6 +52,13 @@ async function typesIn(id: string): Promise<string[]> {
   const types: string[] = []
   for await (const { type } of ledger.log(id)) types.push(type)
   return types
+}
+
+/** The reasons for answers that are not recorded. */
+async function unreadableIn(id: string): Promise<string[]> {
+  const reasons: string[] = []
+  for await (const event of ledger.log(id)) if (isOfType(event, 'TranscriptDamaged')) reasons.push(event.data.detail)
+  return reasons
 }
 
 const user = (content: string): object => ({ role: 'user', content })
@@ -195,5 +204,75 @@ it.each([
     server.close()
     expect(warnings.join('\n')).toContain(named)
     expect(warnings.join('\n')).toContain('unreadable')
+    const reasons = await unreadableIn('unreadable')
+    expect(reasons.at(-1)).toContain(named)
+    expect((await ledger.admin.stats('unreadable')).unreadable).toBe(reasons.length)
   },
 )
+
+it('notes an unreadable answer in a conversation whose context is the ledger’s', async () => {
+  const compacting = await startProxy({ ledger, upstream: upstream.url, port: 0, mode: 'compact' })
+  upstream.answerWith({ json: '<html>', headers: { 'content-type': 'text/html' } })
+  const response = await fetch(`${compacting.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'x-context-ledger-conversation': 'unreadable here' },
+    body: JSON.stringify({ model: 'm', messages: [user('which berth?')] }),
+  })
+  await response.text()
+  await compacting.close(1_000)
+  expect(await unreadableIn('unreadable here')).toEqual([expect.stringContaining('HTML')])
+})
+
+describe('a program without a name for its session, such as Copilot CLI', () => {
+  const tools = [{ type: 'function', function: { name: 'bash', parameters: {} } }]
+  const summary =
+    'The user wanted the bridge raised. It was raised at noon, and its bolts are new since Monday morning.'
+  const path = '/v1/chat/completions'
+  const asked = (name: string): object[] => [
+    { role: 'system', content: `You are at ${name}.` },
+    user('Raise the bridge.'),
+    assistant('The bridge was raised at noon, with four men at the winch.'),
+    user('And the barrier?'),
+  ]
+  const ask = async (list: object[], answer: UpstreamAnswer, headers = {}): ReturnType<typeof send> =>
+    await send(path, { messages: list, tools }, answer, headers)
+  const begin = async (list: object[]): Promise<string> => {
+    await ask(list.slice(0, 2), chat.whole({ text: 'The bridge was raised at noon, with four men at the winch.' }))
+    return (await ask(list, chat.whole({ text: 'It is closed.' }))).id
+  }
+  const QUESTION = user('Please create a detailed summary of the conversation so far.')
+
+  it('asks for a summary in its conversation, also while a turn is answered', async () => {
+    const list = asked('the lock')
+    const id = await begin(list)
+    const marked = { 'x-interaction-type': 'conversation-compaction' }
+    const next = [...list, assistant('It is closed.'), user('Thanks, and the lamps on both sides of the river?')]
+    expect(await ask([...next, QUESTION], chat.whole({ text: summary }), marked)).toEqual({
+      id,
+      state: 'side call; not recorded',
+    })
+    const lamps = 'All lamps are lit on both sides of the river.'
+    expect((await ask(next, chat.whole({ text: lamps }))).id).toBe(id)
+    const compacted = [list[0] ?? {}, user(`Here is a summary: ${summary}`), assistant(lamps), user('Good.')]
+    expect((await ask(compacted, chat.whole({ text: 'Bye.' }))).id).toBe(id)
+    expect((await typesIn(id)).filter((type) => type === 'CompactionObserved')).toHaveLength(1)
+    // The summary proves the restart once: a list that begins with it later has rewound.
+    const interrupted = [...compacted, assistant('Bye.'), user('One more thing.')]
+    await ask(interrupted, { chunks: chat.events({ text: 'Which thing?' }).slice(0, 4), ending: 'cut' })
+    const instead = [...interrupted, user('Nothing.')]
+    expect((await ask(instead, chat.whole({ text: 'Fine.' }))).id).toBe(id)
+    expect((await typesIn(id)).filter((type) => type === 'CompactionObserved')).toHaveLength(1)
+  })
+
+  it('continues its conversation with other instructions, if the list is long enough to prove it', async () => {
+    const list = asked('the weir')
+    const id = await begin(list)
+    const later = [{ role: 'system', content: 'You are at the weir. It is Sunday.' }, ...list.slice(1)]
+    const next = [...later, assistant('It is closed.'), user('Thanks.')]
+    expect((await ask(next, chat.whole({ text: 'Bye.' }))).id).toBe(id)
+    const short = [{ role: 'system', content: 'You are short.' }, user('Go on.')]
+    const first = await ask(short, chat.whole({ text: 'OK.' }))
+    const other = [{ role: 'system', content: 'You are shorter.' }, ...short.slice(1), assistant('OK.'), user('Go on.')]
+    expect((await ask(other, chat.whole({ text: 'OK.' }))).id).not.toBe(first.id)
+  })
+})

@@ -63,6 +63,11 @@ export function statsLines(stats: Stats): string[] {
     `tokens spent  ${count(tokensSpent(stats))}${stats.cost.length === 0 ? '' : `: ${costsText(stats.cost)}`}${stats.unpriced.length === 0 ? '' : `${stats.cost.length === 0 ? ': ' : ', and '}no price for ${stats.unpriced.map(printable).join(', ')}`}`,
     `summarizing   ${seconds(stats.summarizingMs)}${stats.fallbacks === 0 ? '' : `, ${many(stats.fallbacks, 'fallback')} to the extractive strategy`}${stats.reused === 0 ? '' : `, ${many(stats.reused, 'summary', 'summaries')} reused at no cost`}`,
     `failures      ${Object.keys(stats.failures).length === 0 ? 'none' : kinds(stats.failures)}${Object.keys(stats.couldNotHelp).length === 0 ? '' : `; could not reduce enough: ${kinds(stats.couldNotHelp)}`}`,
+    ...(stats.unreadable === 0
+      ? []
+      : [
+          `not recorded  ${many(stats.unreadable, 'record or answer', 'records and answers')} that cannot be read: \`log\` has the reasons (TranscriptDamaged)`,
+        ]),
     ...(rows.length === 0
       ? []
       : [
@@ -94,6 +99,7 @@ export function conversationLine(stats: ConversationStats, titles: Titles): stri
     `${count(stats.tokensSaved)} saved`,
     ...(stats.cost.length === 0 ? [] : [costsText(stats.cost)]),
     ...(failures === 0 ? [] : [many(failures, 'failure')]),
+    ...(stats.unreadable === 0 ? [] : [`${count(stats.unreadable)} not readable`]),
   ]
   return `${idWithTitle(stats.conversationId, titles)} ${cells.join(', ')}`
 }

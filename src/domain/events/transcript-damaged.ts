@@ -4,7 +4,8 @@ import { whereSchema } from './source.js'
 import { wholeTexts } from './texts.js'
 
 export const transcriptDamaged = defineEvent({
-  description: 'a record of the transcript cannot be read; the records before and after it were imported',
+  description:
+    'a record of the transcript, or an answer that passed through the proxy, cannot be read; what came before and after it was recorded',
   version: 1,
   texts: wholeTexts({ detail: 'text' }),
   schema: z.object({ detail: z.string(), where: whereSchema }),

@@ -47,6 +47,8 @@ export interface Tally {
   readonly batches: number
   /** Compactions of other programs with an unknown summary: encrypted, or not in the transcript. */
   readonly unknownSummaries: number
+  /** Records of transcripts, and answers that passed through the proxy, that could not be read. */
+  readonly unreadable: number
   /** Everything that was ever made, including what was undone or replaced later and what editions contain. */
   readonly made: { readonly cycles: number; readonly batches: number; readonly resummarizations: number }
   /** Undone cycles, adopted editions, and reverted adoptions. */
@@ -82,6 +84,7 @@ export const EMPTY_TALLY: Tally = {
   messagesCompressed: 0,
   batches: 0,
   unknownSummaries: 0,
+  unreadable: 0,
   made: { cycles: 0, batches: 0, resummarizations: 0 },
   undone: 0,
   adopted: 0,
@@ -138,6 +141,7 @@ export function addTallies(a: Tally, b: Partial<Tally>): Tally {
     messagesCompressed: a.messagesCompressed + (b.messagesCompressed ?? 0),
     batches: a.batches + (b.batches ?? 0),
     unknownSummaries: a.unknownSummaries + (b.unknownSummaries ?? 0),
+    unreadable: a.unreadable + (b.unreadable ?? 0),
     made:
       b.made === undefined
         ? a.made
@@ -301,6 +305,7 @@ export class TallyFold {
     else if (event.type === 'MessagesPruned') this.add({ made: { ...NOTHING_MADE, cycles: 1 } })
     else if (event.type === 'CompactionObserved' && event.data.summary.kind === 'opaque')
       this.add({ unknownSummaries: 1 })
+    else if (event.type === 'TranscriptDamaged') this.add({ unreadable: 1 })
     else if (event.type === 'CompactionFailed')
       this.add({ failures: { [event.data.failure]: 1 }, ...spentInVain(event.data) })
     else if (event.type === 'CompactionCouldNotHelp') this.add({ couldNotHelp: { [event.data.reason]: 1 } })

@@ -15,7 +15,7 @@ const NAMED: Readonly<Partial<Record<RecordedEvent['type'], string>>> = {
   ContributionEdited: 'Message replaced by the program',
   BatchesResummarized: 'Summaries merged',
   SummarySetAside: 'Late summary kept',
-  TranscriptDamaged: 'Damaged transcript',
+  TranscriptDamaged: 'Unreadable record',
   CycleUndone: 'Compaction undone',
 }
 

@@ -32,6 +32,7 @@ const figures = {
   messagesCompressed: count,
   batches: count,
   unknownSummaries: count,
+  unreadable: count,
   made: record({ cycles: count, batches: count, resummarizations: count }),
   undone: count,
   adopted: count,

@@ -34,7 +34,8 @@ export const cline: AgentProgram = {
   },
   environment: () => ({ CLINE_TELEMETRY_DISABLED: '1' }),
   transcripts: ['.cline/data'],
-  turn: (prompt, session) => ({ words: ['--json', ...(session === undefined ? [] : ['--id', session]), prompt] }),
+  turn: (prompt) => ({ words: ['--json', prompt] }),
+  resume: { impossible: '`--id` needs a terminal' },
   // Its output does not contain the id, which begins with the time.
   async sessionOf(_result, { home }) {
     return (await readdir(join(home, '.cline', 'data', 'sessions'))).toSorted().at(-1)

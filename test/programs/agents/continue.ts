@@ -3,7 +3,7 @@ import { appendFile, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentProgram } from '../agent.js'
 
-const CONTEXT_WINDOW = 100_000
+const CONTEXT_WINDOW = 12_000
 
 export const continueCli: AgentProgram = {
   name: 'continue',
@@ -41,7 +41,7 @@ export const continueCli: AgentProgram = {
       '    capabilities: [tool_use]',
       '    defaultCompletionOptions:',
       `      contextLength: ${String(CONTEXT_WINDOW)}`,
-      '      maxTokens: 4000',
+      '      maxTokens: 1000',
       '',
     ]
     await writeFile(join(home, '.continue', 'config.yaml'), config.join('\n'))
@@ -69,6 +69,8 @@ export const continueCli: AgentProgram = {
     ]
     await appendFile(join(home, '.continue', 'config.yaml'), `${lines.join('\n')}\n`)
   },
-  tokensToCompact: CONTEXT_WINDOW,
+  // It compacts above 8,800; its instructions and tools have about 1,900.
+  tokensToCompact: 7_000,
+  countsTokens: true,
   additions: [],
 }

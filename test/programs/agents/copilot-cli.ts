@@ -25,7 +25,8 @@ export const copilotCli: AgentProgram = {
   },
   purposeOf(request) {
     const last = request.messages.findLast(({ role }) => role === 'user')
-    if (last?.texts.some((text) => text.includes('<overview>') && /summar/iu.test(text)) === true) return 'compaction'
+    if (last?.texts.some((text) => text.includes('create a detailed summary of the conversation')) === true)
+      return 'compaction'
     return request.tools.length === 0 ? 'other' : 'turn'
   },
   summary: (text) => `<overview>${text}</overview>`,

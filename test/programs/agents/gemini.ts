@@ -34,13 +34,14 @@ export const gemini: AgentProgram = {
   environment: ({ modelUrl }) => ({ GEMINI_API_KEY: 'none', GOOGLE_GEMINI_BASE_URL: modelUrl, NO_BROWSER: '1' }),
   transcripts: ['.gemini/tmp'],
   turn: (prompt, session) => ({
-    words: ['-m', 'gemini-2.5-pro', '--yolo', ...(session === undefined ? [] : ['--resume', 'latest']), '-p', prompt],
+    words: ['-m', 'gemini-2.5-pro', '--yolo', ...(session === undefined ? [] : ['--resume', session]), '-p', prompt],
   }),
   sessionOf: async () => 'latest',
   compact: () => ({
     words: ['-m', 'gemini-2.5-pro', '--yolo', '--resume', 'latest'],
     keys: ['/compress', '\r', '/quit', '\r'],
   }),
+  proxy: { impossible: 'the proxy passes requests of Gemini’s API on and does not record them' },
   tokensToCompact: 1_000_000,
   additions: [],
   // After a resume, it sends each result once more.

@@ -41,7 +41,15 @@ export const pi: AgentProgram = {
   environment: () => ({ PI_OFFLINE: '1' }),
   transcripts: ['.pi/agent/sessions'],
   turn: (prompt, session) => ({
-    words: ['--provider', 'mock', '--model', 'm1', ...(session === undefined ? [] : ['--continue']), '-p', prompt],
+    words: [
+      '--provider',
+      'mock',
+      '--model',
+      'm1',
+      ...(session === undefined ? [] : session === 'continued' ? ['--continue'] : ['--session', session]),
+      '-p',
+      prompt,
+    ],
   }),
   sessionOf: async () => 'continued',
   compact: () => ({

@@ -3,9 +3,10 @@ import { strictChat } from '../../support/strict-chat.js'
 import { strictGemini } from '../../support/strict-gemini.js'
 import { strictMessages } from '../../support/strict-messages.js'
 import { strictResponses } from '../../support/strict-responses.js'
-import { chat, gemini, messages, responses, type ScriptedAnswer } from '../../support/upstream-answers.js'
+import { chat, gemini, messages, responses } from '../../support/upstream-answers.js'
 import type { UpstreamAnswer } from '../../support/upstream-stub.js'
 import { fieldsOf, jsonOf, listOf, textsOf, type ContextMessage, type Fields, type ModelRequest } from './request.js'
+import type { ScriptedStep } from './script.js'
 
 /** An API of a model provider. */
 export interface ModelApi {
@@ -14,7 +15,7 @@ export interface ModelApi {
   read(body: Fields, path: string): ModelRequest
   /** Rules of the real API that the request breaks. */
   problems(body: Fields): readonly string[]
-  answer(answer: ScriptedAnswer, isStreamed: boolean): UpstreamAnswer
+  answer(answer: ScriptedStep, isStreamed: boolean): UpstreamAnswer
   error(message: string): unknown
 }
 
@@ -116,6 +117,26 @@ function namesOf(tool: unknown): readonly string[] {
 /** A part of an answer in which calls name the namespace of their tool in its own field. */
 const withNamespaces = (chunk: string): string =>
   chunk.replaceAll(/"name":"([^"/]+)\/([^"/]+)"/gu, '"namespace":"$1","name":"$2"')
+/** The events of an answer, with a compaction of the provider after the other items. */
+function responsesEvents(answer: ScriptedStep): readonly string[] {
+  const events = responses.events(answer)
+  if (answer.compaction === undefined) return events
+  const item = { id: `cmp_${answer.id ?? ''}`, type: 'compaction', encrypted_content: answer.compaction }
+  const items = responses.items(answer)
+  const completed = responses.response(answer, 'completed', [...items, item])
+  const written = [
+    { type: 'response.output_item.added', output_index: items.length, item },
+    { type: 'response.output_item.done', output_index: items.length, item },
+    { type: 'response.completed', response: completed },
+  ].map((value, at) => ({ ...value, sequence_number: events.length - 1 + at }))
+  return [...events.slice(0, -1), ...written.map((value) => `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`)]
+}
+
+/** The request without the provider's own compactions, which may be anywhere in its list. */
+const withoutCompactions = (body: Fields): Fields =>
+  Array.isArray(body['input'])
+    ? { ...body, input: body['input'].filter((item) => fieldsOf(item)['type'] !== 'compaction') }
+    : body
 
 const openaiResponses: ModelApi = {
   name: 'Responses',
@@ -129,9 +150,9 @@ const openaiResponses: ModelApi = {
     tools: listOf(body['tools']).flatMap(namesOf),
     isStreamed: body['stream'] === true,
   }),
-  problems: (body) => strictResponses(body, new Map()),
+  problems: (body) => strictResponses(withoutCompactions(body), new Map()),
   answer: (answer, isStreamed) =>
-    isStreamed ? streamed(responses.events(answer).map(withNamespaces)) : responses.whole(answer),
+    isStreamed ? streamed(responsesEvents(answer).map(withNamespaces)) : responses.whole(answer),
   error: (message) => ({ error: { message, type: 'invalid_request_error', code: null, param: null } }),
 }
 

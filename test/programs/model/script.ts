@@ -12,7 +12,11 @@
  * | `task STEP, STEP`          | starts a sub-agent whose prompt has these steps         |
  * | `call TOOL JSON`           | calls the tool whose name ends with TOOL when it is offered; until then looks for it |
  * | `hang`                     | begins an answer and never ends it                      |
+ * | `garbled html`             | an HTML page with status 200                            |
+ * | `garbled gzip`             | gzip without its header                                 |
+ * | `compacted`                | the final text, after a compaction of the provider      |
  * | `say`                      | the final text, to give it a usage                      |
+ * | `say TEXT`                 | the final text                                          |
  * | `… @N` after a step        | the answer reports N input tokens                       |
  */
 import { NOTE_BEGINNING } from '../../../src/domain/values/recall-note.js'
@@ -38,6 +42,10 @@ export interface ToolUse {
 /** An answer of the script. */
 export interface ScriptedStep extends ScriptedAnswer {
   readonly hangs?: true
+  /** The answer cannot be read. */
+  readonly garbled?: 'html' | 'gzip'
+  /** The provider compacts in the answer: the content of the item. */
+  readonly compaction?: string
 }
 
 const MARK = /\[\[([\w-]+):([^\]]*)\]\]/gu
@@ -69,7 +77,11 @@ export class Script {
   private last: Mark | undefined
   private searches = 0
 
-  constructor(private readonly tools: AgentTools) {}
+  constructor(
+    private readonly tools: AgentTools,
+    /** The program counts the tokens of texts itself, so an answer with a usage has as many words. */
+    private readonly countsTokens: boolean,
+  ) {}
 
   /** The next answer to a request of a turn. */
   next(request: ModelRequest): ScriptedStep {
@@ -85,13 +97,19 @@ export class Script {
     if (step === undefined || step === '') return { text: `Done with ${mark.name} ${number}.` }
     const [what = '', tokens] = step.split('@').map((each) => each.trim())
     const usage = tokens === undefined ? {} : { inputTokens: Number(tokens) }
-    if (what === 'say') return { text: `Done with ${mark.name} ${number}.`, ...usage }
+    const length = tokens !== undefined && this.countsTokens ? `${' hull'.repeat(Number(tokens))}.` : ''
+    if (what === 'say') return { text: `Done with ${mark.name} ${number}.${length}`, ...usage }
+    if (what.startsWith('say ')) return { text: what.slice('say '.length), ...usage }
+    if (what === 'garbled html') return { garbled: 'html' }
+    if (what === 'garbled gzip') return { garbled: 'gzip' }
+    if (what === 'compacted')
+      return { text: `Done with ${mark.name} ${number}.`, compaction: `encrypted ${number}`, ...usage }
     if (what === 'hang') return { text: `Begun with ${mark.name} ${number}.`, hangs: true, ...usage }
     const calls = what.split('&').map((call, index) => ({
       id: `call_${String(this.answers)}_${String(index)}`,
       ...this.toolUse(call.trim(), mark.name, request.tools),
     }))
-    return { text: `Step ${String(at + 1)} of ${mark.name} ${number}.`, calls, ...usage }
+    return { text: `Step ${String(at + 1)} of ${mark.name} ${number}.${length}`, calls, ...usage }
   }
 
   private toolUse(call: string, scriptName: string, offered: readonly string[]): ToolUse {

@@ -4,6 +4,7 @@
  */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import { EventEmitter, once } from 'node:events'
+import { gzipSync } from 'node:zlib'
 import type { ScriptedAnswer } from '../../support/upstream-answers.js'
 import { writeAnswer } from '../../support/upstream-stub.js'
 import { MODEL_APIS, type ModelApi } from './apis.js'
@@ -23,6 +24,8 @@ export interface ModelClient {
   otherAnswer?(request: ModelRequest): string
   /** Rules of the real API that the program itself breaks: such requests are answered, and reported. */
   readonly brokenRules?: readonly RegExp[]
+  /** The program counts tokens itself and does not read the usage of answers. */
+  readonly countsTokens?: true
 }
 
 /** A request that the model received. */
@@ -32,6 +35,8 @@ export interface ReceivedRequest {
   readonly api: ModelApi['name']
   readonly path: string
   readonly headers: IncomingHttpHeaders
+  /** The body byte for byte, as base64. */
+  readonly bytes: string
   readonly body: Fields
   readonly request: ModelRequest
   readonly purpose: RequestPurpose
@@ -54,7 +59,7 @@ export interface ScriptedModel {
   close(): Promise<void>
 }
 
-/** The text of every summary. It omits the rule of the first message. */
+/** The beginning of every summary. It omits the rule of the first message. */
 export const SUMMARY = 'The agent read notes.txt and listed the folder. Next: continue with the harbour plan.'
 
 /** Answers to requests that are for no answer of the model. */
@@ -74,7 +79,7 @@ class Server {
   private readonly script: Script
 
   constructor(private readonly client: ModelClient) {
-    this.script = new Script(client.tools)
+    this.script = new Script(client.tools, client.countsTokens === true)
   }
 
   async respond(
@@ -97,10 +102,28 @@ class Server {
     const isRefused = problems.some((problem) => !(this.client.brokenRules ?? []).some((rule) => rule.test(problem)))
     const answer = isRefused ? undefined : this.answerTo(request, purpose)
     const receivedAt = Date.now()
-    this.requests.push({ receivedAt, api: api.name, path, headers, body, request, purpose, problems, answer })
+    this.requests.push({
+      receivedAt,
+      api: api.name,
+      path,
+      headers,
+      bytes: bytes.toString('base64'),
+      body,
+      request,
+      purpose,
+      problems,
+      answer,
+    })
     if (this.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, this.delayMs))
     if (answer === undefined) {
       await writeAnswer(response, { status: 400, json: api.error(problems.join('; ')) })
+      return
+    }
+    if (answer.garbled !== undefined) {
+      const type =
+        answer.garbled === 'html' ? 'text/html' : request.isStreamed ? 'text/event-stream' : 'application/json'
+      response.writeHead(200, { 'content-type': type })
+      response.end(answer.garbled === 'html' ? '<html>Service unavailable</html>' : gzipSync('{}'))
       return
     }
     const written = api.answer(answer, request.isStreamed)
@@ -114,7 +137,9 @@ class Server {
     const id = `answer_${String(this.requests.length + 1)}`
     const inputTokens = Math.ceil(JSON.stringify(request.messages).length / 4)
     const sideAnswer = (text: string): ScriptedAnswer => ({ id, text, inputTokens })
-    if (purpose === 'compaction') return sideAnswer(this.client.summary(SUMMARY))
+    // No two summaries are equal.
+    if (purpose === 'compaction')
+      return sideAnswer(this.client.summary(`${SUMMARY} (summary ${String(this.requests.length + 1)})`))
     if (purpose === 'other') return sideAnswer(this.client.otherAnswer?.(request) ?? 'Harbour plan')
     return { id, inputTokens, ...this.script.next(request) }
   }

@@ -5,11 +5,11 @@
 import { isOfType } from '../../../src/recording/read-event.js'
 import { isImpossible } from '../agent.js'
 import { firstDifference, normalContext } from '../compare-contexts.js'
-import { countNew, Imported, messagesIn, type ImportedLog } from '../imported.js'
+import { countNew, Imported, messagesIn, type RecordedLog } from '../imported.js'
 import type { ContextMessage } from '../model/request.js'
 import { SUMMARY, type ReceivedRequest } from '../model/server.js'
 import type { Scenario } from '../scenario.js'
-import type { Trial, Turn } from '../trial.js'
+import { failureOf, type Trial, type Turn } from '../trial.js'
 
 /** The rule that the summary omits. */
 const RULE = 'Rule: never touch harbour_prod.'
@@ -33,6 +33,8 @@ class ImportScenario {
   /** Marks of the prompts, in order. */
   private readonly prompts: string[] = []
   private hasCompacted = false
+  /** Requests of a turn that the program does not keep. */
+  private dropped: readonly ReceivedRequest[] = []
 
   constructor(
     private readonly trial: Trial,
@@ -90,11 +92,19 @@ class ImportScenario {
 
   /** The user stops a turn, and continues the session. */
   async interrupt(session: string | undefined): Promise<void> {
+    const { trial } = this
     const mark = '[[stopped: read notes.txt | hang]]'
-    this.prompts.push(mark)
-    await this.trial.interruptedTurn(`Go on. ${mark}`, session ?? '')
+    const stopped = await trial.interruptedTurn(`Go on. ${mark}`, session ?? '')
     await this.imported.update()
-    await this.turn('continued', 'ls', session)
+    const continued = await this.turn('continued', 'ls', session)
+    const isKept = continued.requests.some(({ request: { messages } }) =>
+      messages.some(({ texts }) => texts.some((text) => text.includes(mark))),
+    )
+    if (isKept) this.prompts.push(mark)
+    else {
+      this.dropped = stopped.requests
+      trial.impossible('interrupted turn', 'the program itself drops it: its next request does not have it')
+    }
   }
 
   /** Two sessions in one project at the same time. */
@@ -124,7 +134,9 @@ class ImportScenario {
     const users = messagesIn(all, 'user')
     const wrongPrompts = this.prompts.filter((mark) => users.filter((text) => text.includes(mark)).length !== 1)
     trial.check('each prompt once', wrongPrompts.length === 0, wrongPrompts.join(', '))
-    const answered = trial.model.requests.filter(({ purpose, answer }) => purpose === 'turn' && answer !== undefined)
+    const answered = trial.model.requests.filter(
+      (each) => each.purpose === 'turn' && each.answer !== undefined && !this.dropped.includes(each),
+    )
     const assistants = messagesIn(all, 'assistant')
     const wrongAnswers = answered
       .filter(({ answer }) => answer?.hangs !== true)
@@ -153,8 +165,9 @@ class ImportScenario {
     this.countResults(logs)
   }
 
-  private countResults(logs: readonly ImportedLog[]): void {
-    const answers = this.trial.model.requests.flatMap(({ answer }) => answer?.calls ?? [])
+  private countResults(logs: readonly RecordedLog[]): void {
+    const kept = this.trial.model.requests.filter((each) => !this.dropped.includes(each))
+    const answers = kept.flatMap(({ answer }) => answer?.calls ?? [])
     const results = logs
       .flatMap(({ events }) => events)
       .filter((event) => isOfType(event, 'MessageAppended'))
@@ -177,13 +190,6 @@ class ImportScenario {
     trial.check('verify', verified.status === 0, `${verified.stdout}${verified.stderr}`)
   }
 }
-
-const failureOf = ({ result: { status, stdout, stderr, isTimedOut }, requests }: Turn): string =>
-  [
-    isTimedOut ? 'did not end in time' : `status ${String(status)}`,
-    ...requests.flatMap(({ problems }) => problems),
-    stderr.trim().slice(-300) || stdout.trim().slice(-300),
-  ].join('; ')
 
 /** The user compacts, and continues. */
 async function manualCompaction(
@@ -218,8 +224,10 @@ async function run(trial: Trial): Promise<void> {
       session = (await scenario.turn(name, steps, session)).session
     }
     if (!trial.isShort) await next('resume', 'write out.txt | read notes.txt & ls')
-    await next('fill', `say ${tokens}`)
-    await next('automatic', 'ls')
+    if (trial.agent.resume === undefined) {
+      await next('fill', `say ${tokens}`)
+      await next('automatic', 'ls')
+    } else trial.impossible('resume', trial.agent.resume.impossible)
     await next('middle', `ls ${tokens} | read notes.txt`)
     if (!trial.isShort) {
       await next('later', 'read plan.txt')
@@ -228,7 +236,7 @@ async function run(trial: Trial): Promise<void> {
         await next('delegate', 'task read notes.txt')
         await scenario.subAgent()
       }
-      await scenario.interrupt(session)
+      if (trial.agent.resume === undefined) await scenario.interrupt(session)
       await scenario.twoAtOnce()
     }
     await scenario.count()
