@@ -45,7 +45,7 @@ import {
 export type { AnswerEnding } from './recorded-input.js'
 
 /** An answer, or why it cannot be read. */
-export type ReceivedAnswer = Answer | { readonly unreadable: string }
+type ReceivedAnswer = Answer | { readonly unreadable: string }
 
 /** How the recorder handled a request. */
 export interface RequestRecord {

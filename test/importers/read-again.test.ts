@@ -134,11 +134,13 @@ databases('Cursor', () => {
       ])
     },
   )
+})
 
-  // The lengths of texts are asked of Node's own SQLite only.
-  const itOnNode = process.getBuiltinModule('node:sqlite') === undefined ? it.skip : it
+// The lengths of texts are asked of Node's own SQLite only.
+const onNode = process.getBuiltinModule('node:sqlite') === undefined ? describe.skip : describe
 
-  itOnNode('reads only the conversations of a database that changed', async () => {
+onNode('a Cursor database', () => {
+  it('is read only in the conversations that changed', async () => {
     const composer = (id: string, changedAt: number, ...bubbleIds: readonly string[]): Raw => ({
       composerId: id,
       lastUpdatedAt: changedAt,

@@ -28,7 +28,7 @@ export interface AgentCommand {
 }
 
 /** The program of an MCP server, and its arguments. */
-export type McpCommand = readonly [program: string, ...words: string[]]
+type McpCommand = readonly [program: string, ...words: string[]]
 
 /** The source of the program. */
 interface Installation {

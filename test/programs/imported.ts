@@ -76,7 +76,7 @@ export async function logsOf(ledger: Ledger, conversationIds: readonly string[])
 }
 
 /** The conversation in which the user wrote this text. */
-export const logWith = (logs: readonly RecordedLog[], text: string): RecordedLog | undefined =>
+const logWith = (logs: readonly RecordedLog[], text: string): RecordedLog | undefined =>
   logs.find(({ events }) => messagesIn(events, 'user').some((each) => each.includes(text)))
 
 /** Texts of the recorded messages of a role. */
