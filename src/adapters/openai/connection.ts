@@ -3,6 +3,7 @@
  * is set; this one has no limit, so only the deadline of the caller applies. It reads each body completely and rejects
  * one that is too large.
  */
+import { isRecord } from '../../lib/is-record.js'
 import type { ClientOptions } from 'openai'
 
 /** Bytes of a body after decompression. The longest answers of models have about a megabyte. */
@@ -39,6 +40,19 @@ async function readWhole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array<Ar
 }
 
 /**
+ * The body of an error as the client reads it: it ignores what is not in the field `error`. vLLM and FastAPI have no such
+ * field, and Gemini sends an array.
+ */
+function withErrorField(body: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | string {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(body))
+    return isRecord(value) && 'error' in value ? body : JSON.stringify({ error: value })
+  } catch {
+    return body
+  }
+}
+
+/**
  * Loads undici, which is heavy, and creates a `fetch` with a separate agent. Idle connections of the agent do not keep
  * the process alive. Proxies of the environment are used if Node's own fetch would use them.
  */
@@ -55,7 +69,8 @@ export async function createFetch(): Promise<NonNullable<ClientOptions['fetch']>
       ...(signal === undefined ? {} : { signal }),
       dispatcher,
     })
-    const whole = response.body === null ? undefined : await readWhole(response.body)
+    const read = response.body === null ? undefined : await readWhole(response.body)
+    const whole = read === undefined || response.ok ? read : withErrorField(read)
     return new Response(whole === undefined || WITHOUT_BODY.has(response.status) ? null : whole, {
       status: response.status,
       statusText: response.statusText,
