@@ -91,4 +91,4 @@ export async function writeScript() {
 
 /** A script has no imports of its own: what is imported while it runs comes from the test file. */
 const asFunction = (text) =>
-  `(function (require, importModule, scriptUrl, module) {${text.replaceAll(/\bimport\((?=")/gu, 'importModule(')}\n})`
+  `(function (require, importModule, scriptUrl, module) {${text.replaceAll(/(?<![.\w])import\((?=["`])/gu, 'importModule(')}\n})`
