@@ -233,13 +233,6 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
     return { file, program, unchanged: false, conversations, leftOut: Object.fromEntries(leftOut), damage }
   }
 
-  /** A transcript of which no record has been taken yet. */
-  const beginning = (importer: Importer, file: string) => ({
-    reader: importer.read(file, ledgerContentId(parts.log)),
-    recorder: createTranscriptRecorder(parts),
-    line: 0,
-  })
-
   return {
     async open(name, options) {
       const input = optionsGiven('transcripts.open', options, OPEN)
@@ -251,8 +244,13 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
       gate.writes('transcripts.open')
       freshness.follow()
       const how = { program: importer.program, scope, settings: parts.policy, provenance: provenanceOf(input) }
+      /** The transcript before its first record. */
+      const begin = () => ({
+        reader: importer.read(file, ledgerContentId(parts.log)),
+        recorder: createTranscriptRecorder(parts),
+        line: 0,
+      })
       const given: unknown[] = []
-      const begin = (): ReturnType<typeof beginning> => beginning(importer, file)
       let place = begin()
       let before: Promise<unknown> = Promise.resolve()
 
@@ -267,7 +265,7 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
         try {
           const untaken = [...given.slice(place.line), ...records]
           const { conversations } = valueOf(await place.recorder.take(itemsOf(untaken), how), problem)
-          given.push(...records)
+          for (const record of records) given.push(record)
           for (const { position } of conversations) freshness.recordedHere({ position })
           return conversations.map((each) => ({ ...each }))
         } catch (error) {
