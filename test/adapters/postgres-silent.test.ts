@@ -1,6 +1,7 @@
 /** A Postgres server that is suspended: every call ends after one time limit with an error that names the server. */
 import { expect, it } from '@jest/globals'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import { openPostgres } from '../../src/adapters/postgres/sql.js'
 import type { Database } from '../../src/ports/sql.js'
 import { serverDescribe } from '../support/length.js'
@@ -70,11 +71,10 @@ serverDescribe('a server that becomes silent', () => {
       const db = await openPostgres(between.address, { schema: 'context_ledger_tests', statementTimeoutMs: 100 })
       try {
         await db.query('select 1')
-        const startedAt = performance.now()
         await expect(call(db, between.hush)).rejects.toThrow('did not answer in time')
-        await db.close()
-        // Twice the limit would mean a second wait after the first.
-        expect(performance.now() - startedAt).toBeLessThan(1.8 * LIMIT_MS)
+        // Whoever waits for the server again ends after the second limit, however loaded the machine is.
+        const closed = db.close().then(() => 'closed')
+        expect(await Promise.race([closed, setTimeout(LIMIT_MS - 100, 'waited again', { ref: false })])).toBe('closed')
       } finally {
         await between.close()
       }
