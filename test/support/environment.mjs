@@ -3,12 +3,12 @@ import { TestEnvironment } from 'jest-environment-node'
 import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { Script } from 'node:vm'
-import { scriptFile } from './source-bundle.mjs'
+import { nameInStacks, scriptFile } from './source-bundle.mjs'
 
 let script
 
 /** Compiled once for all test files of a worker, with what they have compiled of it later. */
-const compiled = () => (script ??= new Script(readFileSync(scriptFile, 'utf8'), { filename: scriptFile }))
+const compiled = () => (script ??= new Script(readFileSync(scriptFile, 'utf8'), { filename: nameInStacks }))
 
 export default class Environment extends TestEnvironment {
   constructor(config, context) {

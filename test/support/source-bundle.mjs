@@ -5,10 +5,11 @@
  * A module of the program that a test imports is replaced by a stub (source-stub.mjs), which exports what the module
  * exports in the script. A module in the script runs when it is first needed.
  */
+import { decode, encode } from '@jridgewell/sourcemap-codec'
 import { build } from 'esbuild'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { dirname, join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { isInScript } from './source-modules.mjs'
 
@@ -16,6 +17,12 @@ const support = dirname(fileURLToPath(import.meta.url))
 const root = dirname(dirname(support))
 
 export const scriptFile = join(root, 'dist', 'test', 'source.cjs')
+
+/**
+ * The name of the script in stacks of errors. Whoever shows a stack searches this file for the name of the source map,
+ * and the script itself has 9 MB.
+ */
+export const nameInStacks = join(root, 'dist', 'test', 'source.stack.cjs')
 
 /** Packages outside of the script: tests use the same copy, or they are large and few tests use them. */
 const OUTSIDE = [
@@ -53,7 +60,7 @@ const filesOf = (folder) =>
 
 /** Whether the script is newer than everything that it is made of. */
 function isCurrent(files) {
-  if (!existsSync(scriptFile)) return false
+  if (!existsSync(scriptFile) || !existsSync(nameInStacks)) return false
   const { mtimeMs } = statSync(scriptFile)
   const others = [...Object.values(REPLACED), fileURLToPath(import.meta.url), join(root, 'package-lock.json')]
   return [...files, ...others].every((file) => statSync(file).mtimeMs < mtimeMs)
@@ -86,7 +93,23 @@ export async function writeScript() {
     logLevel: 'warning',
   })
   await mkdir(dirname(scriptFile), { recursive: true })
-  for (const { path, text } of outputFiles) await writeFile(path, path === scriptFile ? asFunction(text) : text)
+  for (const { path, text } of outputFiles)
+    await writeFile(path, path === scriptFile ? asFunction(text) : ofLines(text))
+  await writeFile(nameInStacks, `//# sourceMappingURL=${basename(scriptFile)}.map\n`)
+}
+
+/**
+ * A source map of lines, without the columns and the packages. Each test file that reads the stack of an error decodes
+ * the map, and with the columns that takes a second.
+ */
+function ofLines(text) {
+  const map = JSON.parse(text)
+  const isOurs = map.sources.map((source) => !source.includes('node_modules/'))
+  const lines = decode(map.mappings).map((segments) => {
+    const first = segments.find(({ length, 1: source }) => length > 1 && isOurs[source])
+    return first === undefined ? [] : [[0, ...first.slice(1, 4)]]
+  })
+  return JSON.stringify({ ...map, names: [], mappings: encode(lines) })
 }
 
 /** A script has no imports of its own: what is imported while it runs comes from the test file. */
