@@ -337,7 +337,7 @@ const targetNotErasable = (name: string): LedgerError =>
   )
 
 async function hasEvents(store: EventStore): Promise<boolean> {
-  for (const prefix of LEDGER_PREFIXES) for await (const _stream of store.streams(prefix)) return true
+  for await (const _event of store.readPositions({ prefix: LEDGER_PREFIXES, limit: 1 })) return true
   return false
 }
 

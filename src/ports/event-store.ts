@@ -161,7 +161,10 @@ export interface EventStore {
   subscribe(options: ReadAllOptions & { readonly signal: AbortSignal }): AsyncIterable<SubscriptionItem>
   /** Position of the last committed event, including the store's own events; -1 in an empty store. */
   head(): Promise<number>
-  /** Names of the streams that start with `prefix` and have an event, each once, in the order of their UTF-8 bytes. */
+  /**
+   * Names of the streams that start with `prefix` and have an event, each once, in the order of their UTF-8 bytes; also
+   * those whose events were removed, if the store knows that.
+   */
   streams(prefix: string): AsyncIterable<string>
   /** Last revision of a stream; -1 if it does not exist. */
   streamRevision(stream: string): Promise<number>

@@ -6,7 +6,7 @@ import streams from '@eventstore/db-client/generated/streams_pb.js'
 import services from '@eventstore/db-client/generated/streams_grpc_pb.js'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseAddress } from '../../src/adapters/kurrentdb/connection.js'
@@ -206,7 +206,7 @@ describe('with TLS', () => {
         '-subj',
         '/CN=localhost',
         '-addext',
-        'subjectAltName=DNS:localhost',
+        'subjectAltName=DNS:localhost,IP:127.0.0.1',
         '-keyout',
         key,
         '-out',
@@ -242,5 +242,51 @@ describe('with TLS', () => {
       message: expect.stringMatching(/certificate/u),
     })
     await appendOnce(`esdb://localhost:${String(server.port)}?tlsVerifyCert=false`)
+  })
+
+  test('a server that is named by its IP address is checked by it, without a warning of Node', async () => {
+    const warnings: string[] = []
+    const note = ({ message }: Error): void => void warnings.push(message)
+    process.on('warning', note)
+    const trusting = `tlsCaFile=${encodeURIComponent(certificate)}`
+    await appendOnce(`esdb://127.0.0.1:${String(server.port)}?${trusting}`)
+    await expect(appendOnce(`esdb://127.0.0.2:${String(server.port)}?${trusting}`)).rejects.toMatchObject({
+      kind: 'StoreUnavailable',
+    })
+    process.off('warning', note)
+    expect(warnings).toEqual([])
+  })
+
+  test.each([
+    ['empty', ''],
+    ['no certificate', 'something else'],
+    ['damaged', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'],
+  ])('a file of certificates that is %s is refused', async (_name, content) => {
+    const file = join(folder, 'wrong.pem')
+    writeFileSync(file, content)
+    for (const parameter of ['tlsCaFile', 'userCertFile'])
+      await expect(
+        appendOnce(
+          `esdb://localhost:${String(server.port)}?${parameter}=${encodeURIComponent(file)}&userKeyFile=${encodeURIComponent(key)}${parameter === 'tlsCaFile' ? `&userCertFile=${encodeURIComponent(certificate)}` : ''}`,
+        ),
+      ).rejects.toMatchObject({
+        kind: 'StoreRefused',
+        message: expect.stringMatching(
+          new RegExp(`the file of ${parameter} contains (?:no|a damaged) certificate`, 'u'),
+        ),
+      })
+  })
+
+  test('an address that is wrong about TLS says so, in both directions', async () => {
+    await expect(appendOnce(`esdb://localhost:${String(server.port)}?tls=false`)).rejects.toMatchObject({
+      kind: 'StoreUnavailable',
+      message: expect.stringContaining('tls=true'),
+    })
+    const plain = await listen(grpc.ServerCredentials.createInsecure())
+    await expect(appendOnce(`esdb://localhost:${String(plain.port)}`)).rejects.toMatchObject({
+      kind: 'StoreUnavailable',
+      message: expect.stringContaining('tls=false'),
+    })
+    plain.close()
   })
 })

@@ -328,6 +328,20 @@ describe('a deleted stream', () => {
   )
 })
 
+describe('a stream whose beginning was removed', () => {
+  test.each([2, 'any'] as const)('rejects appends at %s, and is listed', async (expected) => {
+    await appended(store, A, eventsNamed('x', 3))
+    await appended(store, 'conversation-b', eventsNamed('y', 3))
+    server.log.setMetadata(A, '{"$maxCount":1}')
+    server.log.scavenge()
+    const again = await open({ laterTypes: ['Later'], prefixes: ['conversation-'] })
+    expect(await again.append(A, expected, [eventNamed('new')])()).toMatchObject({
+      left: { kind: 'AppendRefused', detail: expect.stringContaining(`${A} begins at revision 2`) },
+    })
+    expect(await collect(again.streams('conversation-'))).toEqual([A, 'conversation-b'])
+  })
+})
+
 describe('data that is too large for the server', () => {
   const text = (name: string, bytes: number) => eventNamed(name, name.padEnd(bytes, 'x'))
 

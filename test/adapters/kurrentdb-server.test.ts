@@ -120,6 +120,29 @@ describe('opening', () => {
     expect(performance.now() - from).toBeLessThan(4_000)
   })
 
+  test('opening tries again if the connection is reset', async () => {
+    const target = await server()
+    let resets = 2
+    const relay = createServer((socket) => {
+      socket.on('error', () => undefined)
+      if (resets-- > 0) {
+        socket.resetAndDestroy()
+        return
+      }
+      const onward = connect(target.port, target.host)
+      onward.on('error', () => socket.destroy())
+      socket.on('close', () => onward.destroy())
+      socket.pipe(onward).pipe(socket)
+    })
+    await once(relay.listen(0, '127.0.0.1'), 'listening')
+    cleanups.push(() => relay.close())
+    const address = relay.address()
+    const port = typeof address === 'object' ? (address?.port ?? 0) : 0
+    const store = await open(`esdb://127.0.0.1:${String(port)}?tls=false`)
+    expect(resets).toBeLessThan(0)
+    expect(await store.streamRevision(A)).toBe(-1)
+  })
+
   longTest('opening waits for a server that is not ready yet, up to the deadline', async () => {
     const starting = await server()
     starting.beNotReady()
@@ -397,6 +420,45 @@ describe('a cluster', () => {
     expect((await collect(store.readAll())).map((event) => event.id)).toEqual([uuidOf('a'), uuidOf('b')])
   })
 
+  test('a leader that is suspended holds up no append beyond its first attempt, and no read', async () => {
+    const cluster = await startWireCluster(3)
+    cleanups.push(() => cluster.close())
+    const store = await open(cluster.connectionString, { deadlineMs: 3_000 })
+    const streams = Array.from({ length: 6 }, (_, at) => `conversation-${String(at)}`)
+    for (const stream of streams) await appended(store, stream, [eventNamed(`${stream} first`)])
+    const [leader, next] = cluster.nodes
+    if (leader === undefined || next === undefined) throw new Error('the cluster has too few nodes')
+    leader.server.hang()
+    // The others still name it as the leader, as in the first seconds of a real cluster.
+    setTimeout(() => cluster.elect(next), 1_000)
+    const [revisions] = await Promise.all([
+      Promise.all(streams.map((stream) => store.streamRevision(stream))),
+      ...streams.map((stream) => appended(store, stream, [eventNamed(`${stream} second`)], 0)),
+    ])
+    expect(revisions.every((revision) => revision === 0 || revision === 1)).toBe(true)
+    leader.server.resume()
+    for (const stream of streams)
+      expect((await collect(store.readStream(stream))).map((event) => event.id)).toEqual([
+        uuidOf(`${stream} first`),
+        uuidOf(`${stream} second`),
+      ])
+  })
+
+  test('opening waits for an election, and says that the cluster may be electing', async () => {
+    const cluster = await startWireCluster(3)
+    cleanups.push(() => cluster.close())
+    const [leader, next] = cluster.nodes
+    if (leader === undefined || next === undefined) throw new Error('the cluster has too few nodes')
+    await leader.server.stop()
+    await expect(open(cluster.connectionString, { deadlineMs: 500 })).rejects.toMatchObject({
+      kind: 'StoreUnavailable',
+      message: expect.stringContaining('may be electing'),
+    })
+    const opening = open(cluster.connectionString)
+    setTimeout(() => cluster.elect(next), 300)
+    expect(await appended(await opening, A, [eventNamed('x')])).toMatchObject({ revision: 0 })
+  })
+
   longTest('a subscription leaves a node that was cut off from the cluster and keeps running', async () => {
     const cluster = await startWireCluster(3)
     cleanups.push(() => cluster.close())
@@ -422,7 +484,7 @@ test.each(['tls', 'plain'])(
     const { stdout } = await promisify(execFile)(process.execPath, [programFile('silent-nodes'), kind], {
       timeout: 20_000,
     })
-    expect(stdout).toMatch(/^esdb:.* gave no answer within 500 ms\n$/u)
+    expect(stdout).toMatch(/^esdb:.* gave no answer within 500 ms; the cluster may be electing its leader\n$/u)
   },
 )
 

@@ -7,10 +7,11 @@
 import {
   connectivityState,
   credentials as channelCredentials,
-  type Channel,
+  type ChannelCredentials,
+  type Client,
   type ClientReadableStream,
 } from '@grpc/grpc-js'
-import { convertToCommandError, EventStoreDBClient } from '@eventstore/db-client'
+import { convertToCommandError, ErrorType, EventStoreDBClient, UnavailableError } from '@eventstore/db-client'
 import type {
   ChannelCredentialOptions,
   Credentials,
@@ -20,7 +21,11 @@ import type {
   SingleNodeOptions,
 } from '@eventstore/db-client'
 import { StreamsClient, StreamsService } from '@eventstore/db-client/generated/streams_grpc_pb.js'
+import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { checkServerIdentity, type ConnectionOptions } from 'node:tls'
+import { sleep } from '../../ports/clock.js'
 import { sentenceOf, storeError, isStoreError } from '../../ports/store-error.js'
 import {
   type AppendOutcome,
@@ -33,6 +38,8 @@ import {
   receivedFrom,
 } from './wire.js'
 
+type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>
+type Channel = ReturnType<Client['getChannel']>
 type NodePreference = NonNullable<GossipClusterOptions['nodePreference']>
 
 export interface KurrentDbAddress {
@@ -64,6 +71,10 @@ const KEEP_ALIVE_MS = 3_000
 // Time limit for one node to name the leader. With the client's 5 s, two silent nodes use up the time of an append.
 const GOSSIP_SECONDS = 2
 const DISCOVER_ATTEMPTS = 10
+// How long a node that left a call unanswered is avoided. A cluster elects another leader in 2 to 5 s, and the call that
+// was not answered has waited for most of that. If it elects none, the node was only slow.
+const AVOID_MS = 3_000
+const DISCOVERY_PAUSE_MS = 100
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 const ADDRESS_EXAMPLES =
@@ -208,6 +219,19 @@ function parseCredentials(text: string): Credentials {
   return { username: decoded(text.slice(0, cut), 'the user'), password: decoded(text.slice(cut + 1), 'the password') }
 }
 
+/** The certificates of a file. Without this check, a file that contains none is ignored, and no server is trusted. */
+function certificatesOf(name: string, path: string): Buffer {
+  const content = contentOf(name, path)
+  const found = content.toString('latin1').match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/gu) ?? []
+  if (found.length === 0) return refuse(`the file of ${name} contains no certificate (PEM)`)
+  try {
+    for (const certificate of found) void new X509Certificate(certificate).subject
+  } catch (error) {
+    return refuse(`the file of ${name} contains a damaged certificate: ${sentenceOf(error)}`)
+  }
+  return content
+}
+
 function contentOf(name: string, path: string): Buffer {
   try {
     return readFileSync(path)
@@ -223,8 +247,8 @@ function channelCredentialsOf(address: KurrentDbAddress): ChannelCredentialOptio
     return refuse('userCertFile and userKeyFile must be set together')
   return {
     insecure: false,
-    ...(tlsCaFile === undefined ? {} : { rootCertificate: contentOf('tlsCaFile', tlsCaFile) }),
-    ...(userCertFile === undefined ? {} : { userCertFile: contentOf('userCertFile', userCertFile) }),
+    ...(tlsCaFile === undefined ? {} : { rootCertificate: certificatesOf('tlsCaFile', tlsCaFile) }),
+    ...(userCertFile === undefined ? {} : { userCertFile: certificatesOf('userCertFile', userCertFile) }),
     ...(userKeyFile === undefined ? {} : { userKeyFile: contentOf('userKeyFile', userKeyFile) }),
     ...(tlsVerifyCert ? {} : { verifyOptions: { rejectUnauthorized: false, checkServerIdentity: () => undefined } }),
   }
@@ -270,10 +294,24 @@ function settingsOf(address: KurrentDbAddress): DNSClusterOptions | GossipCluste
 export const wantsLeader = ({ hosts, discover, nodePreference }: KurrentDbAddress): boolean =>
   (discover || hosts.length > 1) && (nodePreference === undefined || nodePreference === 'leader')
 
+/** Whether a call had no answer within its deadline. */
+function isUnanswered(error: Error): boolean {
+  const failure = convertToCommandError(error)
+  return 'type' in failure && failure.type === ErrorType.DEADLINE_EXCEEDED
+}
+
 /** The client, without its behaviours that could end the process or leave a promise pending forever. */
 export class LedgerClient extends EventStoreDBClient {
   private channel: Channel | undefined
   private isShut = false
+  /** The node that left a call unanswered last, and until when the client prefers another one. */
+  private silent: { readonly target: string; readonly until: number } | undefined
+  readonly isCluster: boolean
+  /** The nodes that the client asks for the leader. It has the same list. */
+  private readonly seeds: EndPoint[] | undefined
+  private readonly allSeeds: readonly EndPoint[]
+  /** Closes this connection, if it is the current one, so that the next call looks for a node. */
+  private readonly reconnect: (channel: Channel) => Promise<void>
 
   constructor(
     settings: DNSClusterOptions | GossipClusterOptions | SingleNodeOptions,
@@ -284,7 +322,16 @@ export class LedgerClient extends EventStoreDBClient {
     // The constructor has three overloads, and none accepts their union.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
     super(settings as SingleNodeOptions, channelOptions, credentials)
+    this.isCluster = !('endpoint' in settings)
+    this.seeds = 'endpoints' in settings ? settings.endpoints : undefined
+    this.allSeeds = [...(this.seeds ?? [])]
     const { execute, handleError, getChannel } = this
+    this.reconnect = async (channel) => {
+      // Asks for the channel only.
+      const failed: Pick<Client, 'getChannel'> = { getChannel: () => channel }
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
+      await handleError(failed as Client, new UnavailableError())
+    }
 
     // If the channel was closed after the call began, an async executor of the client throws: the error is unhandled,
     // and the append never settles.
@@ -298,7 +345,8 @@ export class LedgerClient extends EventStoreDBClient {
     // The client does not await this function, and it rejects while no node of a cluster answers.
     this.handleError = async (client, error) => {
       try {
-        await handleError(client, error)
+        if (isUnanswered(error)) await this.leave(client.getChannel())
+        else await handleError(client, error)
       } catch {
         // The call itself reports the failure; the next call reconnects.
       }
@@ -308,10 +356,15 @@ export class LedgerClient extends EventStoreDBClient {
     this.getChannel = async () => {
       for (let attempt = 1; ; attempt++) {
         try {
+          if (this.silent !== undefined) this.orderSeeds()
           const channel = await getChannel()
           this.channel = channel
           if (this.isShut) channel.close()
-          return channel
+          if (this.isShut || !this.isAvoided(channel)) return channel
+          // Until they have elected another leader, the other nodes name the silent one.
+          await this.reconnect(channel)
+          attempt = 0
+          await sleep(DISCOVERY_PAUSE_MS)
         } catch (error) {
           if (this.isShut || attempt >= discoverAttempts) throw error
         }
@@ -386,8 +439,36 @@ export class LedgerClient extends EventStoreDBClient {
   }
 
   /** Identifies the node that calls go to now: the value changes when the client reconnects. */
-  node(): unknown {
+  node(): Channel | undefined {
     return this.channel
+  }
+
+  /**
+   * Makes the next calls go to another node of the cluster, because this one left a call unanswered. Its connection may
+   * be intact, so that the client would never leave it by itself.
+   */
+  async leave(node: Channel | undefined): Promise<void> {
+    if (!this.isCluster || node === undefined || node !== this.channel) return
+    this.silent = { target: node.getTarget(), until: performance.now() + AVOID_MS }
+    this.orderSeeds()
+    await this.reconnect(node)
+  }
+
+  /**
+   * Leaves a silent node out of those that are asked for the leader, since each question to it takes `GOSSIP_SECONDS`.
+   * The client reads this list whenever it looks for a node.
+   */
+  private orderSeeds(): void {
+    if (this.seeds === undefined) return
+    const { silent } = this
+    const isSilent = (seed: EndPoint): boolean =>
+      silent !== undefined && performance.now() < silent.until && silent.target.endsWith(targetOf(seed))
+    const others = this.allSeeds.filter((seed) => !isSilent(seed))
+    this.seeds.splice(0, this.seeds.length, ...(others.length === 0 ? this.allSeeds : others))
+  }
+
+  private isAvoided(node: Channel): boolean {
+    return this.silent !== undefined && node.getTarget() === this.silent.target && performance.now() < this.silent.until
   }
 
   /** Ends all calls and closes the connection. */
@@ -399,17 +480,28 @@ export class LedgerClient extends EventStoreDBClient {
   }
 }
 
+/** Asks for no name when the server is named by an IP address, for which TLS has no names; Node would warn. */
+function withoutAddressAsName(options: ConnectionOptions): void {
+  const { servername = '' } = options
+  if (isIP(servername) === 0) return
+  options.servername = ''
+  options.checkServerIdentity ??= (_name, certificate) => checkServerIdentity(servername, certificate)
+}
+
 /**
  * Runs `create` so that TLS handshakes of its result do not keep the process alive: a handshake with a suspended server
  * never ends, even after its channel was closed.
  */
-function withUnrefHandshakes<T>(create: () => T): T {
+function withOwnHandshakes<T>(create: () => T): T {
   const { createSsl } = channelCredentials
   channelCredentials.createSsl = (...options) => {
     const ssl = createSsl(...options)
     const createSecureConnector = ssl._createSecureConnector.bind(ssl)
     ssl._createSecureConnector = (...target) => {
-      const connector = createSecureConnector(...target)
+      const connector: SecureConnector & { readonly connectionOptions?: ConnectionOptions } = createSecureConnector(
+        ...target,
+      )
+      if (connector.connectionOptions !== undefined) withoutAddressAsName(connector.connectionOptions)
       const connect = connector.connect.bind(connector)
       connector.connect = async (socket) => {
         socket.unref()
@@ -432,7 +524,7 @@ export function createClient(address: KurrentDbAddress): LedgerClient {
   const warn = console.warn
   console.warn = () => undefined
   try {
-    return withUnrefHandshakes(
+    return withOwnHandshakes(
       () =>
         new LedgerClient(
           settingsOf(address),

@@ -30,7 +30,7 @@ import { mapConcurrently, planReplacements, putBodies, tooLarge, withBody } from
 import { meaningOf } from './client-errors.js'
 import { parseAddress } from './connection.js'
 import { follow } from './follow.js'
-import { firstFrom, lastOf, lastOfAll, streamBatches } from './reads.js'
+import { firstFrom, firstOf, lastOf, lastOfAll, streamBatches } from './reads.js'
 import { eventIdOf, fromWire, toWire } from './recorded-event.js'
 import { createSession, type Session } from './session.js'
 import { StreamNames } from './stream-names.js'
@@ -64,6 +64,8 @@ export interface KurrentDbEventStore extends EventStore {
 const WAITING_SHARE = 0.9
 /** Revisions at most this far apart are read in one call: one event costs about a thirtieth of a call. */
 const MAX_GAP = 30
+/** How many streams are remembered as whole. */
+const MOST_WHOLE = 100_000
 
 class EventStoreOnServer implements KurrentDbEventStore {
   readonly name: string
@@ -74,6 +76,8 @@ class EventStoreOnServer implements KurrentDbEventStore {
   /** Appends to one stream run one after another, because concurrent calls may reach the server in any order. */
   private readonly turns = createTurns()
   private readonly names: StreamNames
+  /** Streams that begin with their first event. */
+  private readonly whole = new Set<string>()
 
   constructor(
     private readonly session: Session,
@@ -165,7 +169,7 @@ class EventStoreOnServer implements KurrentDbEventStore {
     if (!signal.aborted) this.session.checkOpen()
   }
 
-  // A stream that has no events because it was truncated may be missing.
+  // Also the streams that were shortened or deleted.
   async *streams(prefix: string): AsyncGenerator<string> {
     this.session.checkOpen()
     const known = this.names.covers(prefix) ? this.names : new StreamNames(this.session, [prefix], this.laterTypes)
@@ -304,6 +308,28 @@ class EventStoreOnServer implements KurrentDbEventStore {
     }
   }
 
+  /**
+   * Throws if the beginning of the stream was removed. The server appends to what is left, and nobody could read it as a
+   * conversation.
+   */
+  private async throwIfShortened(stream: string, until: number): Promise<void> {
+    if (this.whole.has(stream)) return
+    const first = await firstOf(streamBatches(this.session, stream, { limit: 1 }, until))
+    if (first === undefined) return
+    if (first.revision > 0) {
+      throw storeError(
+        'StoreRefused',
+        `${this.session.name}: the stream ${stream} begins at revision ${String(first.revision)}, because the server removed what was before ($maxCount, $maxAge or $tb), so nothing is appended to it; use another name, and restore the conversation from a backup`,
+      )
+    }
+    this.noteWhole(stream)
+  }
+
+  private noteWhole(stream: string): void {
+    if (this.whole.size >= MOST_WHOLE) this.whole.clear()
+    this.whole.add(stream)
+  }
+
   private async record(
     stream: string,
     expected: ExpectedRevision,
@@ -316,9 +342,11 @@ class EventStoreOnServer implements KurrentDbEventStore {
     const wire = events.map((event, index) => toWire(stream, event, replacements.get(index)))
     if (expected !== 'any') {
       const after = expected === 'no_stream' ? -1 : expected
-      if (after < 0) await this.throwIfDeleted(stream, until)
+      await (after < 0 ? this.throwIfDeleted(stream, until) : this.throwIfShortened(stream, until))
       const sent = await send(this.session, stream, after, wire, until)
-      return E.isRight(sent) ? sent : await this.resolveConflict(stream, expected, events, after, sent.left)
+      if (E.isLeft(sent)) return await this.resolveConflict(stream, expected, events, after, sent.left)
+      if (after < 0) this.noteWhole(stream)
+      return sent
     }
     for (;;) {
       const { last, found } = await this.lookUp(
@@ -327,7 +355,8 @@ class EventStoreOnServer implements KurrentDbEventStore {
       )
       const known = repetition(stream, events, found)
       if (known !== undefined) return known
-      if (last < 0) await this.throwIfDeleted(stream, performance.now() + this.session.deadlineMs)
+      const checkUntil = performance.now() + this.session.deadlineMs
+      await (last < 0 ? this.throwIfDeleted(stream, checkUntil) : this.throwIfShortened(stream, checkUntil))
       // The lookup may take long in a long stream, so sending has a new deadline.
       const sent = await send(this.session, stream, last, wire, performance.now() + this.session.deadlineMs)
       if (E.isRight(sent)) return sent

@@ -28,6 +28,8 @@ export interface FollowOptions {
   readonly prefixes: readonly string[]
   /** Types of events that the server leaves out; it then ignores `prefixes`. */
   readonly exceptTypes?: readonly string[]
+  /** Also the server's records of streams that were shortened or deleted. Default false. */
+  readonly removals?: boolean
   readonly signal: AbortSignal
   /** Time limit without news from the server. Infinity: no limit after the server has confirmed the subscription. */
   readonly patienceMs: number
@@ -59,13 +61,13 @@ interface Connection {
 function subscribe(
   { client, base }: Session,
   after: LogPosition | undefined,
-  { prefixes, exceptTypes }: Pick<FollowOptions, 'prefixes' | 'exceptTypes'>,
+  options: FollowOptions,
   news: Signal,
 ): Connection {
   const connection: Omit<Connection, 'pulled'> = { checkpoint: undefined, confirmed: false, caughtUp: false }
   return Object.assign(connection, {
     pulled: pullFrom(
-      client.openRead({ source: 'subscription', from: after, filter: filterOf(prefixes, exceptTypes) }, base),
+      client.openRead({ source: 'subscription', from: after, filter: filterOf(options) }, base),
       news,
       (notice) => {
         if (notice.kind === 'confirmed') connection.confirmed = true
@@ -78,14 +80,32 @@ function subscribe(
   })
 }
 
+/** Types of the server's events after which events of a stream may be missing: its settings, and its deletion. */
+const SETTINGS = '$metadata'
+const TOMBSTONE = '$streamDeleted'
+const SERVER_TYPES = '\\$'
+const SERVER_TYPES_EXCEPT_REMOVALS = '\\$(?!(?:metadata|streamDeleted)$)'
+
 /** Leaves out the server's own events: their streams and types begin with $. */
-function filterOf(prefixes: readonly string[], exceptTypes: readonly string[] | undefined): LogFilter {
-  if (exceptTypes !== undefined) return { typePattern: `^(?!\\$|(?:${exceptTypes.join('|')})$)` }
-  return prefixes.includes('') ? { streamPattern: '^[^$]' } : { streamPrefixes: prefixes }
+function filterOf({ prefixes, exceptTypes, removals = false }: FollowOptions): LogFilter {
+  if (exceptTypes !== undefined)
+    return {
+      typePattern: `^(?!${removals ? SERVER_TYPES_EXCEPT_REMOVALS : SERVER_TYPES}|(?:${exceptTypes.join('|')})$)`,
+    }
+  if (prefixes.includes('')) return { streamPattern: removals ? '^(?:[^$]|\\$\\$[^$])' : '^[^$]' }
+  return { streamPrefixes: removals ? prefixes.flatMap((prefix) => [prefix, `$$${prefix}`]) : prefixes }
 }
 
 /** Events in the server's own streams, and events that it writes into other streams when they are deleted. */
 const isOfServer = ({ streamId, type }: Recorded): boolean => streamId.startsWith('$') || type.startsWith('$')
+const isRemoval = ({ type }: Recorded): boolean => type === SETTINGS || type === TOMBSTONE
+
+/** The stream of an event, or the stream that a record of the server shortens or deletes; undefined if there is none. */
+export function streamNamedBy({ streamId, type, data }: Recorded): string | undefined {
+  if (!streamId.startsWith('$')) return streamId
+  if (streamId.startsWith('$$$')) return undefined
+  return type === SETTINGS && /"\$(?:tb|maxCount|maxAge)"/u.test(data) ? streamId.slice('$$'.length) : undefined
+}
 
 /** Yields the events of all streams except the server's own, until `signal` aborts or the store is closed. */
 export async function* follow(session: Session, options: FollowOptions): AsyncGenerator<Step> {
@@ -171,7 +191,10 @@ class Follower {
       const { checkpoint, caughtUp } = connection
       const { events: arrived, all } = connection.pulled.take()
       const before = this.#position
-      const events = arrived.filter((event) => event.position > before && !isOfServer(event))
+      const { removals = false } = this.options
+      const events = arrived.filter(
+        (event) => event.position > before && (!isOfServer(event) || (removals && isRemoval(event))),
+      )
       this.#position = events.at(-1)?.position ?? before
       const now = performance.now()
       if (all && checkpoint !== undefined) this.#reach(checkpoint, now)

@@ -16,11 +16,18 @@ import type { ReadRequest, Recorded } from './wire.js'
 interface BatchedRead {
   /** The request for the events after `last`, when `count` events were read; undefined at the end. */
   readonly next: (last: Recorded | undefined, count: number) => ReadRequest | undefined
-  /** Whether to retry if the server cannot be reached. Default true; a server that is starting is always retried. */
+  /**
+   * Whether to retry if nothing answers at the address of a single server. Default true. A server that is starting and a
+   * cluster that is electing its leader are always retried.
+   */
   readonly patient?: boolean
   /** Deadline for the first events, by `performance.now()`. Default: the session's deadline. */
   readonly until?: number | undefined
 }
+
+/** In a cluster the first attempt has half of the time, so that a silent node can be left for another one. */
+const attemptEnd = ({ client }: Session, until: number, failures: number): number =>
+  client.isCluster && failures === 0 ? until - (until - performance.now()) / 2 : until
 
 /** Yields the events of a read. A stream that is missing or was deleted has none; callers tell the two apart. */
 async function* batches(
@@ -39,7 +46,13 @@ async function* batches(
     const request = next(last, count)
     if (request === undefined) return
     const news = createSignal(closing, true)
-    const pulled = pullFrom(session.client.openRead(request, session.base), news)
+    const opening = session.client.openRead(request, session.base)
+    // Another call may reconnect before this one finds its node silent.
+    let node: ReturnType<Session['client']['node']>
+    const noteNode = (): void => void (node = session.client.node())
+    void opening.then(noteNode, () => undefined)
+    const pulled = pullFrom(opening, news)
+    let attemptUntil = attemptEnd(session, until, failures)
     let failure: unknown
     try {
       for (;;) {
@@ -52,13 +65,15 @@ async function* batches(
           yield events
           // The deadline excludes the time that the consumer takes.
           until = performance.now() + deadlineMs
+          attemptUntil = attemptEnd(session, until, failures)
           continue
         }
         const end = pulled.end()
         if (end === 'ended') return
-        const remainingMs = until - performance.now()
+        const remainingMs = attemptUntil - performance.now()
         if (end !== undefined || remainingMs <= 0) {
           failure = end === undefined ? (reason ?? session.timeoutError()) : end.error
+          if (end === undefined) await session.client.leave(node)
           break
         }
         await news.wait(remainingMs)
@@ -72,7 +87,10 @@ async function* batches(
     if (meaning.kind === 'no-stream' || meaning.kind === 'deleted-stream') return
     reason = failure
     const delay = backoffMs(++failures, BACKOFF)
-    const canRetry = meaning.kind === 'unknown' && (patient || meaning.starting) && performance.now() + delay < until
+    const canRetry =
+      meaning.kind === 'unknown' &&
+      (patient || session.client.isCluster || !meaning.isAbsent) &&
+      performance.now() + delay < until
     if (!canRetry) throw storeErrorOf(failure, name)
     await sleep(delay, closing)
   }
@@ -129,7 +147,8 @@ export async function firstFrom(session: Session, position: number): Promise<Rec
   )
 }
 
-async function firstOf(read: AsyncGenerator<Recorded[]>): Promise<Recorded | undefined> {
+/** The first event of a read; undefined if it has none. */
+export async function firstOf(read: AsyncGenerator<Recorded[]>): Promise<Recorded | undefined> {
   for await (const [event] of read) if (event !== undefined) return event
   return undefined
 }

@@ -6,6 +6,7 @@ import { type LedgerError } from '../../lib/ledger-error.js'
 import type { Signal } from '../../lib/signal.js'
 import { setMaxListeners } from 'node:events'
 import { storeError } from '../../ports/store-error.js'
+import { electionHint } from './client-errors.js'
 import { createClient, type KurrentDbAddress, type LedgerClient, wantsLeader } from './connection.js'
 
 export interface Session {
@@ -68,7 +69,8 @@ export function createSession(address: KurrentDbAddress, deadlineMs: number): Se
     checkOpen() {
       if (closing.signal.aborted) throw storeError('StoreUnavailable', `${name} is closed`)
     },
-    timeoutError: () => storeError('StoreUnavailable', `${name} gave no answer within ${String(deadlineMs)} ms`),
+    timeoutError: () =>
+      storeError('StoreUnavailable', `${name} gave no answer within ${String(deadlineMs)} ms${electionHint(name)}`),
     highestPosition: () => highest,
     notePosition(position) {
       if (position <= highest) return

@@ -8,7 +8,7 @@
  * next `RUN_EVENTS`; then both are tried again.
  */
 import { createTurns } from '../../lib/turns.js'
-import { follow } from './follow.js'
+import { follow, streamNamedBy } from './follow.js'
 import { lastOfAll } from './reads.js'
 import type { Session } from './session.js'
 
@@ -95,6 +95,8 @@ export class StreamNames {
     const options = {
       after,
       prefixes,
+      // A stream whose first event is gone is known by the setting that shortened it.
+      removals: true,
       ...(way === 'type' ? { exceptTypes: laterTypes } : {}),
       signal: new AbortController().signal,
       patienceMs: session.deadlineMs,
@@ -102,8 +104,10 @@ export class StreamNames {
     const stretch = (isEnd: boolean): Stretch => ({ events: count, bytes: this.position - after, isEnd })
     if (after >= head.position) return stretch(true)
     for await (const { events, position, caughtUp } of follow(session, options)) {
-      for (const { streamId } of events)
-        if (prefixes.some((prefix) => streamId.startsWith(prefix))) this.names.add(streamId)
+      for (const event of events) {
+        const name = streamNamedBy(event)
+        if (name !== undefined && prefixes.some((prefix) => name.startsWith(prefix))) this.names.add(name)
+      }
       count += events.length
       this.position = events.at(-1)?.position ?? this.position
       if (caughtUp || position >= head.position) {

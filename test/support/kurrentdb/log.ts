@@ -71,6 +71,10 @@ export interface EventLog extends ReadableLog {
    * it.
    */
   begin(): void
+  /** Sets the retention of a stream, as JSON: `{"$maxCount":2}`, `{"$tb":5}`. */
+  setMetadata(stream: string, json: string): void
+  /** Removes what retention hides from the log itself. The last event of a stream stays, as on a real server. */
+  scavenge(): void
   close(): void
 }
 
@@ -204,8 +208,10 @@ export function createEventLog({ journal, rememberedIds = 40_000, foreign = fals
     return records.at(-1)
   }
 
+  const setMetadata = (stream: string, json: string): Recorded | undefined =>
+    store(`$$${stream}`, lastRevision(`$$${stream}`) + 1, [systemEvent('$metadata', json)])
   const setTruncateBefore = (stream: string, before: string): Recorded | undefined =>
-    store(`$$${stream}`, lastRevision(`$$${stream}`) + 1, [systemEvent('$metadata', `{"$tb":${before}}`)])
+    setMetadata(stream, `{"$tb":${before}}`)
 
   /**
    * Whether these ids were stored before, as far as the process remembers: the revision of the last one, or what else
@@ -333,6 +339,17 @@ export function createEventLog({ journal, rememberedIds = 40_000, foreign = fals
       if (isNew) writeFirstEvents()
       else
         store('$epoch-information', lastRevision('$epoch-information') + 1, [systemEvent('$epoch-information', '{}')])
+    },
+    setMetadata,
+    scavenge() {
+      const isKept = ({ stream: name, revision }: Recorded): boolean => {
+        const stream = streams.get(name)
+        if (stream === undefined || revision === TOMBSTONE_REVISION) return true
+        if (stream.tombstoned) return false
+        const last = stream.records.length - 1
+        return revision === last || revision >= Math.max(stream.truncateBefore, last + 1 - stream.maxCount)
+      }
+      all.splice(0, all.length, ...all.filter(isKept))
     },
     changed: () => change.next(),
     close: () => journal?.close(),
