@@ -323,6 +323,21 @@ class VerifyRun {
       )
   }
 
+  /** Positions without an event, in a store whose positions have no gaps: whole streams may have been deleted. */
+  private async missingPositions(): Promise<void> {
+    const missing = this.conversationId === undefined ? await this.log.store.missingPositions?.() : undefined
+    if (missing === undefined) return
+    this.report([
+      {
+        stream: 'log',
+        conversationId: undefined,
+        revision: -1,
+        rule: 'order',
+        detail: `${missing.count.toString()} of its positions have no event, the first is ${missing.first.toString()}: events were deleted`,
+      },
+    ])
+  }
+
   private async events(): Promise<void> {
     const { log, conversationId } = this
     if (conversationId === undefined) {
@@ -338,6 +353,7 @@ class VerifyRun {
       for (const edition of editions) await this.editionOrPrompt(edition, log.store.readStream(edition))
     }
     await this.logEnd()
+    await this.missingPositions()
   }
 
   /** Checks the events, and the rows in a second thread if there is much to compare; returns the differing rows. */

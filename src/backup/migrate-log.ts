@@ -18,11 +18,13 @@ import {
   logCopyError,
   type BulkTarget,
   type FilledEntry,
+  type Incomplete,
   type LogEntry,
   type LogSource,
   type LogTarget,
 } from '../ports/log-copy.js'
 import type { ProofStore } from '../ports/proof-store.js'
+import { soundSource } from './sound-source.js'
 
 export interface CopyProgress {
   readonly doing: 'copying' | 'proving'
@@ -47,6 +49,8 @@ export interface Copied {
   readonly totals: LogTotals
   /** Number of events that the target had before. */
   readonly alreadyThere: number
+  /** What could not be copied, because events of the source are missing. */
+  readonly incomplete: readonly Incomplete[]
   /** The first difference found by reading the target back; undefined if both are equal. */
   readonly difference: string | undefined
 }
@@ -60,18 +64,20 @@ const APPEND_CHARACTERS = 200_000
 const PROGRESS_EVERY = 500
 
 /**
- * Copies the log of `from` to `to` and verifies that both are equal. Throws a `LedgerError` if it cannot copy; returns
+ * Copies the log of `source` to `to` and verifies that both are equal. Throws a `LedgerError` if it cannot copy; returns
  * the difference if verification finds one.
  */
-export async function copyLog(from: LogSource, to: LogTarget, options: CopyOptions = {}): Promise<Copied> {
+export async function copyLog(source: LogSource, to: LogTarget, options: CopyOptions = {}): Promise<Copied> {
+  const from = soundSource(source)
   try {
     const head = await from.head()
     const { digest, alreadyThere } = await copy(from, to, head, options)
+    const incomplete = await from.incomplete()
     await to.end()
     const totals = await readBack(to, options)
     const difference = totals.sha256 === digest ? undefined : await firstDifference(from, to, head)
     await (difference === undefined ? to.publish() : to.abandon())
-    return { head, totals, alreadyThere, difference }
+    return { head, totals, alreadyThere, incomplete, difference }
   } catch (error) {
     await to.abandon()
     throw error
@@ -259,9 +265,33 @@ export function storeSource({ name, store, bodies }: CopiedStore): LogSource {
         if (event.position > upTo) return
         const claim = claimOf(event)
         if (claim === undefined || returned.has(claim)) yield { event }
-        else {
-          returned.add(claim)
-          yield { event, body: () => bodyOf(event, claim, bodies, name) }
+        else
+          yield {
+            event,
+            body: async () => {
+              const body = await bodyOf(event, claim, bodies, name)
+              returned.add(claim)
+              return body
+            },
+          }
+      }
+    },
+    async *absent(has) {
+      for (const prefix of LEDGER_PREFIXES) {
+        for await (const stream of store.streams(prefix))
+          if (!has(stream)) yield { stream, detail: 'all of its events are missing' }
+        for await (const { stream, counted, last } of store.miscountedStreams?.(prefix) ?? [])
+          yield {
+            stream,
+            detail: `${name} counts revisions up to ${counted.toString()}, and has events up to ${last.toString()}`,
+          }
+      }
+      const positions = await store.missingPositions?.()
+      if (positions !== undefined) {
+        const { count, first } = positions
+        yield {
+          stream: undefined,
+          detail: `${count.toString()} of its positions have no event, first ${first.toString()}`,
         }
       }
     },

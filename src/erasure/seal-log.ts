@@ -22,6 +22,7 @@ export function sealedSource(source: LogSource, keys: TextKeys): LogSource {
       const sealing = new LogSealing(source.name, keys)
       for await (const entry of source.entries(upTo)) yield await sealing.seal(entry)
     },
+    ...(source.incomplete === undefined ? {} : { incomplete: () => source.incomplete?.() ?? Promise.resolve([]) }),
   }
 }
 

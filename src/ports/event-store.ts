@@ -86,6 +86,12 @@ export type SubscriptionItem =
   | { readonly kind: 'event'; readonly event: StoredEvent }
   | { readonly kind: 'caught-up'; readonly position: number }
 
+/** Positions of a log without an event. */
+export interface MissingPositions {
+  readonly count: number
+  readonly first: number
+}
+
 /** The prefixes as a list. */
 export const prefixesOf = (prefix: NonNullable<ReadAllOptions['prefix']>): readonly string[] =>
   typeof prefix === 'string' ? [prefix] : prefix
@@ -173,6 +179,11 @@ export interface EventStore {
    * inserted. Each stream is read at one moment. Only for a store that keeps such a count.
    */
   readonly miscountedStreams?: (prefix: string) => AsyncIterable<MiscountedStream>
+  /**
+   * The positions up to the head that have no event, which shows that events were deleted. Only for a store whose
+   * positions have no gaps; undefined if none is missing.
+   */
+  readonly missingPositions?: () => Promise<MissingPositions | undefined>
   /**
    * All events of the streams with this prefix, stream by stream in the order of `streams`, each forwards. Only for a
    * store that can read many streams with one query; otherwise the caller reads each stream.

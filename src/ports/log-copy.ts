@@ -9,8 +9,8 @@ import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 export interface LogEntry {
   readonly event: StoredEvent
   /**
-   * Reads the text of a body that is stored outside the log; present on the first event that names it. Throws if the
-   * body is missing or its hash differs.
+   * Reads the text of a body that is stored outside the log; present on the first event that names it, and on later
+   * ones until it was called. Throws if the body is missing or its hash differs.
    */
   readonly body?: () => Promise<{ readonly sha256: string; readonly text: string }>
 }
@@ -26,6 +26,13 @@ export interface FilledEntry extends CopiedEvent {
   readonly body?: { readonly sha256: string; readonly text: string }
 }
 
+/** A stream of which events are missing, or the log as a whole (`stream` is undefined). */
+export interface Incomplete {
+  readonly stream: string | undefined
+  /** What is missing, as the end of a sentence. */
+  readonly detail: string
+}
+
 /** A log that is read. */
 export interface LogSource {
   /** For messages: a directory, a file, or an address without its password. */
@@ -34,6 +41,13 @@ export interface LogSource {
   head(): Promise<number>
   /** Every event up to this position, in the order of the log. */
   entries(upTo: number): AsyncIterable<LogEntry>
+  /** What the last reading of `entries` left out, because events before it are missing. */
+  incomplete?(): Promise<readonly Incomplete[]>
+  /**
+   * What `entries` cannot show: streams that the store still knows and that have lost all events, or the last ones.
+   * @param has whether `entries` had an event of a stream
+   */
+  absent?(has: (stream: string) => boolean): AsyncIterable<Incomplete>
 }
 
 /** A log that is written, and read back. */

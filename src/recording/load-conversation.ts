@@ -18,7 +18,7 @@ import { conversationStream, editionStream } from '../domain/values/ids.js'
 import type { BodyStore } from '../ports/body-store.js'
 import type { EventStore, StoredEvent } from '../ports/event-store.js'
 import type { TextKeys } from '../sealing/text-keys.js'
-import { decodeEvent, isOfType, type EventSource } from './read-event.js'
+import { decodeEvent, isOfType, missingEvent, type EventSource } from './read-event.js'
 import { findEstimator } from './estimators.js'
 
 export interface Log {
@@ -48,9 +48,14 @@ async function tailOf(log: Log, conversationId: string, at: number | undefined):
     ...(at === undefined ? {} : { from: at }),
     ...(keyring === undefined ? {} : { keyring }),
   })) {
+    const later = tail.at(-1)
+    if (later !== undefined && event.revision !== later.revision - 1)
+      throw missingEvent(event.stream, later.revision - 1)
     tail.push(event)
     if (closes(event.type)) break
   }
+  const first = tail.at(-1)
+  if (first !== undefined && first.revision > 0 && !closes(first.type)) throw missingEvent(first.stream, 0)
   if (keyring !== undefined && tail.some((event) => isSealed(event))) await keyring.keep()
   return tail.toReversed()
 }
@@ -65,14 +70,29 @@ async function windowEvents(
   // Withdrawals come after the messages that they withdraw.
   const withdrawn = new Set<number>()
   if (from >= before) return found
+  let next = from
   for await (const stored of log.store.readStream(stream, { from, limit: before - from })) {
+    if (stored.revision !== next) throw missingEvent(stream, next)
+    next += 1
     if (stored.type !== 'MessageAppended' && stored.type !== 'MessagesWithdrawn') continue
     const event = await decodeEvent(stored, log)
     if (isOfType(event, 'MessageAppended')) found.push(event)
     else if (isOfType(event, 'MessagesWithdrawn'))
       for (const { revision } of event.data.messages) withdrawn.add(revision)
   }
+  if (next < before) throw missingEvent(stream, next)
   return withdrawn.size === 0 ? found : found.filter(({ revision }) => !withdrawn.has(revision))
+}
+
+/** The events at these revisions. Throws if one is missing. */
+async function readAllOf(log: Log, stream: string, revisions: readonly number[]): Promise<StoredEvent[]> {
+  const requested = new Set(revisions)
+  const found = await log.store.readRevisions(stream, [...requested])
+  if (found.length < requested.size) {
+    for (const { revision } of found) requested.delete(revision)
+    throw missingEvent(stream, Math.min(...requested))
+  }
+  return found
 }
 
 interface ResumeOptions {
@@ -95,10 +115,8 @@ async function resumeFrom(
   const all = revisionsCarried(origin)
   const carried = { messages: all.messages, made: all.made.filter((revision) => !unshown.has(revision)) }
   const [messages, made, window] = await Promise.all([
-    log.store.readRevisions(stream, [
-      ...new Set(edition === undefined ? [...carried.messages, ...carried.made] : carried.messages),
-    ]),
-    edition === undefined ? [] : log.store.readRevisions(edition.stream, [...new Set(carried.made)]),
+    readAllOf(log, stream, edition === undefined ? [...carried.messages, ...carried.made] : carried.messages),
+    edition === undefined ? [] : readAllOf(log, edition.stream, carried.made),
     windowEvents(
       log,
       stream,

@@ -19,6 +19,16 @@ export const unreadableEvent = ({ kind, ...details }: Unreadable): LedgerError =
     { details },
   )
 
+/** An event that later events of its stream follow, or refer to, is not in the store. */
+export const missingEvent = (stream: string, revision: number): LedgerError =>
+  unreadableEvent({
+    kind: 'UnreadableEvent',
+    stream,
+    revision,
+    type: 'missing',
+    detail: 'was removed from the store; `verify` lists what is missing, and a backup may have it',
+  })
+
 /** Whether an event of the log could not be read. */
 export const isUnreadableEvent = (
   error: unknown,

@@ -123,6 +123,7 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
     streams: (prefix) => reader.streamNames(prefix),
     readStreams: (prefix) => reader.eventsOfStreams(prefix),
     miscountedStreams: (prefix) => reader.miscountedStreams(prefix),
+    missingPositions: () => reader.missingPositions(),
     subscribe,
     head: () => reader.head(),
     streamRevision: (stream) => reader.streamRevision(stream),

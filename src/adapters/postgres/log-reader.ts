@@ -11,6 +11,7 @@ import {
   type EventPosition,
   type EventStore,
   type KeyringReader,
+  type MissingPositions,
   type ReadAllOptions,
   type ReadOptions,
   type StoredEvent,
@@ -249,6 +250,14 @@ export class LogReader {
     for await (const { stream } of this.streamRows(STREAMS, prefix)) yield stream
   }
 
+  async missingPositions(): Promise<MissingPositions | undefined> {
+    const [row] = await this.db.query<{ missing: string }>(COUNT_MISSING)
+    const count = Number(row?.missing ?? 0)
+    if (count <= 0) return undefined
+    const [place] = await this.db.query<{ first: string }>(FIRST_MISSING)
+    return { count, first: Number(place?.first ?? 0) }
+  }
+
   /** Yields the streams whose recorded revision differs from their events. */
   async *miscountedStreams(prefix: string): AsyncGenerator<MiscountedStream> {
     // Both ways: a recorded revision without events, and events without a recorded revision.
@@ -346,6 +355,12 @@ function pageSize(): { events: number; learnFrom(rows: readonly EventRow[]): voi
 
 const COLUMNS = 'position, revision, id, stream, type, data, metadata'
 const HEAD = 'select position from log_head'
+// One statement, so that an append between the count and the head does not matter.
+const COUNT_MISSING =
+  'select position + 1 - (select count(*) from events e where e.position <= log_head.position) as missing from log_head'
+const FIRST_MISSING = `
+  select place + 1 as first from (select -1::bigint as place union all select position from events) there
+  where not exists (select from events e where e.position = place + 1) order by place limit 1`
 const STREAM_REVISION = 'select revision, position from streams cross join log_head where stream = $1'
 const STREAMS_A_PAGE = 1_000
 // From the events themselves, with an index-only step for each stream, however many events it has. The table of streams

@@ -13,6 +13,7 @@ import {
   type CopyProgress,
   type OpenedLog,
 } from '../../backup/migrate-log.js'
+import { soundSource } from '../../backup/sound-source.js'
 import { sealedSource } from '../../erasure/seal-log.js'
 import type { LogSource, LogTarget } from '../../ports/log-copy.js'
 import type { ProofStore } from '../../ports/proof-store.js'
@@ -76,7 +77,7 @@ const size = (bytes: number): string =>
   bytes < 1e6 ? `${count(Math.ceil(bytes / 1e3))} kB` : `${count(Math.round(bytes / 1e6))} MB`
 
 async function report(
-  { head, totals, alreadyThere, difference }: Copied,
+  { head, totals, alreadyThere, incomplete, difference }: Copied,
   { source: from, target: to }: Ends,
   { keys, checkpoints }: { readonly keys: CopiedKeys | undefined; readonly checkpoints: number },
   seconds: number,
@@ -90,6 +91,7 @@ async function report(
       toWire({
         equal,
         ...(equal ? {} : { difference }),
+        ...(incomplete.length === 0 ? {} : { incomplete }),
         from: from.name,
         to: to.name,
         head,
@@ -114,9 +116,11 @@ async function report(
     size(totals.bytes),
   ].join(', ')
   if (equal) {
+    const events = incomplete.length === 0 ? 'the events' : 'the events that are left'
     await line(
-      `${colours.green('equal')}: ${to.name} has the events of ${from.name} up to position ${head.toString()}: ${what}${alreadyThere === 0 ? '' : ` (${count(alreadyThere)} events were already copied)`}`,
+      `${incomplete.length === 0 ? colours.green('equal') : colours.red('incomplete')}: ${to.name} has ${events} of ${from.name} up to position ${head.toString()}: ${what}${alreadyThere === 0 ? '' : ` (${count(alreadyThere)} events were already copied)`}`,
     )
+    for (const { stream, detail } of incomplete) await line(`${printable(stream ?? from.name)}: ${printable(detail)}`)
   } else await line(`${colours.red('not equal')}: ${printable(difference)}`)
   if (keys !== undefined) await line(keysSentence(keys))
   if (checkpoints > 0) await line(`copied ${many(checkpoints, 'checkpoint')}`)
@@ -210,7 +214,7 @@ async function endsOf(
     }
   if (command.erasable !== true)
     throw new LedgerError('Usage', `${to.name} is erasable: pass --erasable, so that every text is encrypted`)
-  return { source: sealedSource(source, to.erasable.keys), target }
+  return { source: sealedSource(soundSource(source), to.erasable.keys), target }
 }
 
 /** Runs the command. */
@@ -258,7 +262,7 @@ export async function runMigrateLog(command: MigrateLogCommand, places: LogPlace
         (performance.now() - startedAt) / 1000,
         command.json,
       )
-      if (copied.difference !== undefined) throw new CommandExit(EXIT.untrusted)
+      if (copied.difference !== undefined || copied.incomplete.length > 0) throw new CommandExit(EXIT.untrusted)
     })
   } catch (error) {
     if (error !== interrupt.signal.reason) throw error

@@ -1,0 +1,202 @@
+/**
+ * Events that somebody removed from a store, by its own means: `verify` finds each absence, a copy of the log names what
+ * it lacks and has every other conversation, and nothing is built on what is left.
+ */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.js'
+import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
+import { openKurrentDbEventStore } from '../../src/adapters/kurrentdb/event-store.js'
+import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
+import { copyLog, storeSource } from '../../src/backup/migrate-log.js'
+import { laterTypes } from '../../src/domain/events/index.js'
+import { LEDGER_PREFIXES } from '../../src/domain/values/ids.js'
+import type { Ledger } from '../../src/index.js'
+import { openLedger } from '../../src/library/compose.js'
+import type { StoredEvent } from '../../src/ports/event-store.js'
+import type { LogSource } from '../../src/ports/log-copy.js'
+import type { Database } from '../../src/ports/sql.js'
+import { noIndex } from '../support/event-ids.js'
+import { collect } from '../support/events.js'
+import { startWireServer, type WireServer } from '../support/kurrentdb/server.js'
+import { attack, ledgerOn, type Attacker } from '../support/ledger-on-database.js'
+import { isLong, runsOf } from '../support/length.js'
+import { emptyLog, eventsOf, EVERYTHING, histories, write } from '../support/log-history.js'
+import { openTestDatabase } from '../support/memory-database.js'
+
+const POLICY = { modelMaxTokens: 800, buffer: 2 }
+
+/** Five conversations, one of them with compactions. */
+async function fill(ledger: Ledger): Promise<void> {
+  for (const id of ['a', 'b', 'c', 'd']) await ledger.append(id, messages(3))
+  await ledger.append('long', messages(60))
+  await ledger.admin.waitForCompaction('long')
+}
+const messages = (count: number) =>
+  Array.from({ length: count }, (_, at) => ({
+    role: at % 2 === 0 ? ('user' as const) : ('assistant' as const),
+    content: `Message ${String(at)} about the harbour and its ${String(at)} ships.`,
+  }))
+
+/** Copies what is left; the copy is restored again without a complaint. Returns the streams that it lacks something of. */
+async function copied(
+  source: LogSource,
+): Promise<{ readonly incomplete: string[]; readonly events: Awaited<ReturnType<typeof eventsOf>> }> {
+  const [copy, restored] = [emptyLog('copy'), emptyLog('restored')]
+  const { incomplete, difference } = await copyLog(source, copy.target)
+  expect(difference).toBeUndefined()
+  expect(await copyLog(copy.source, restored.target)).toMatchObject({ incomplete: [], difference: undefined })
+  return { incomplete: incomplete.map(({ stream }) => stream ?? 'log'), events: await eventsOf(copy.store) }
+}
+
+it('a copy of any log of which any events are missing has the beginning of each stream, and names the rest', async () => {
+  await fc.assert(
+    fc.asyncProperty(histories, fc.array(fc.nat(40), { minLength: 1, maxLength: 6 }), async (history, removed) => {
+      const log = emptyLog('A')
+      await write(log, [...EVERYTHING, ...history])
+      const all = await collect(log.store.readAll())
+      const gone = new Set(removed.map((place) => place % all.length))
+      const left = all.filter((_, place) => !gone.has(place))
+      const store = {
+        ...log.store,
+        async *readAll() {
+          yield* left
+        },
+      }
+      const { incomplete, events } = await copied(storeSource({ ...log, store }))
+      const streams = new Set(all.map(({ stream }) => stream))
+      for (const stream of streams) {
+        const whole = all.filter((event) => event.stream === stream).map(({ id }) => id)
+        const kept = left.filter((event) => event.stream === stream).map(({ id }) => id)
+        const inCopy = events.filter((event) => event.stream === stream).map(({ id }) => id)
+        const beginning = kept.filter((id, at) => whole[at] === id)
+        expect([stream, inCopy]).toEqual([stream, beginning])
+        // What was cut off at the end is known to a store that counts, as the next tests show.
+        if (kept.length > beginning.length || kept.length === 0) expect(incomplete).toContain(stream)
+        if (kept.length === whole.length) expect(incomplete).not.toContain(stream)
+      }
+    }),
+    { numRuns: runsOf(40) },
+  )
+})
+
+describe('rows that were deleted by hand in Postgres', () => {
+  let db: Database
+  let ledger: Ledger
+  let attacker: Attacker
+  let all: Awaited<ReturnType<typeof copied>>['events']
+  const source = (): LogSource =>
+    storeSource({ name: 'A', store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) })
+  beforeAll(async () => {
+    db = await openTestDatabase()
+    ledger = await ledgerOn(db, { policy: POLICY, onProblem: () => undefined })
+    await fill(ledger)
+    all = (await copied(source())).events
+    attacker = await attack(db)
+  })
+  afterEach(() => attacker.undo())
+  afterAll(async () => {
+    await ledger.close()
+    await db.close()
+  })
+
+  const rows = (table: string): string => `delete from ${table} where stream = 'conversation-b'`
+  it.each<[string, readonly string[], string]>([
+    ['the first event', [`${rows('events')} and revision = 0`], 'conversation-b'],
+    ['an event in the middle', [`${rows('events')} and revision = 2`], 'conversation-b'],
+    ['the last event', [`${rows('events')} and revision = 3`], 'conversation-b'],
+    [
+      'the last event, and its count',
+      [`${rows('events')} and revision = 3`, `update streams set revision = 2 where stream = 'conversation-b'`],
+      'log',
+    ],
+    ['all events of a stream', [rows('events')], 'conversation-b'],
+    ['a stream and its count', [rows('events'), rows('streams')], 'log'],
+    ['the count of a stream', [rows('streams')], 'conversation-b'],
+    [
+      'the second half of a long conversation',
+      [`delete from events where stream = 'conversation-long' and revision > 30`],
+      'conversation-long',
+    ],
+    [
+      'a checkpoint event',
+      [`delete from events where position = (select max(position) from events where type = 'MessagesPruned')`],
+      'conversation-long',
+    ],
+    ['everything', ['delete from events'], 'conversation-a'],
+  ])('%s: found by verify and by a copy, which has the other conversations', async (_what, statements, named) => {
+    for (const statement of statements) await attacker.run(statement)
+    const { ok, problems } = await ledger.admin.verify()
+    expect(ok).toBe(false)
+    expect(problems.map(({ stream }) => stream)).toContain(named)
+    const { incomplete, events } = await copied(source())
+    expect(incomplete).toContain(named)
+    const others = (list: typeof all): string[] =>
+      list.filter(({ stream }) => stream === 'conversation-c').map(({ id }) => id)
+    if (!statements.includes('delete from events')) expect(others(events)).toEqual(others(all))
+  })
+})
+
+describe('retention of an operator in KurrentDB', () => {
+  let server: WireServer
+  let ledger: Ledger
+  const open = () =>
+    openLedger({ store: server.connectionString, database: 'memory', policy: POLICY, onProblem: () => undefined })
+  afterEach(async () => {
+    await ledger.close()
+    await server.close()
+  })
+
+  async function sourceOf(): Promise<{ readonly source: LogSource; close(): Promise<void> }> {
+    const store = await openKurrentDbEventStore(server.connectionString, {
+      bodies: createMemoryBodyStore(),
+      eventIds: noIndex,
+      laterTypes,
+      prefixes: LEDGER_PREFIXES,
+    })
+    const source = storeSource({ name: store.name, store, bodies: createMemoryBodyStore() })
+    return { source, close: () => store.close() }
+  }
+
+  const WAYS: ReadonlyArray<readonly [string, (server: WireServer, stream: string) => unknown]> = [
+    ['$maxCount', ({ log }, stream) => log.setMetadata(stream, '{"$maxCount":2}')],
+    ['$tb', ({ log }, stream) => log.setMetadata(stream, '{"$tb":2}')],
+    ['a soft deletion', ({ log }, stream) => log.remove(stream, 'any')],
+    ['a tombstone', ({ log }, stream) => log.tombstone(stream, 'any')],
+  ]
+  it.each(
+    WAYS.flatMap(([name, remove]) =>
+      (isLong ? [false, true] : [true]).map((scavenged) => [name, scavenged, remove] as const),
+    ),
+  )('%s (scavenged: %s): found by verify and by a copy, and nothing is appended', async (_name, scavenged, remove) => {
+    server = await startWireServer({ foreign: true })
+    ledger = await open()
+    await fill(ledger)
+    const before = await ledger.context('c')
+    await ledger.close()
+    for (const id of ['b', 'long']) remove(server, `conversation-${id}`)
+    if (scavenged) server.log.scavenge()
+
+    ledger = await open()
+    const { ok, problems } = await ledger.admin.verify()
+    expect(ok).toBe(false)
+    const found = problems.map(({ stream }) => stream)
+    expect(found).toEqual(expect.arrayContaining(['conversation-b', 'conversation-long']))
+    expect(found).not.toContain('conversation-c')
+
+    for (const id of ['b', 'long']) {
+      const recorded = server.log.all.length
+      await expect(ledger.append(id, { role: 'user', content: 'One more.' })).rejects.toThrow()
+      expect(server.log.all.slice(recorded).filter(({ stream }) => stream === `conversation-${id}`)).toEqual([])
+    }
+    expect((await ledger.context('c')).messages).toEqual(before.messages)
+    await ledger.append('c', { role: 'user', content: 'One more.' })
+
+    const { source, close } = await sourceOf()
+    const { incomplete, events } = await copied(source)
+    await close()
+    // Until the server scavenges, the events of the stream are still in its log.
+    if (scavenged) expect(incomplete).toEqual(expect.arrayContaining(['conversation-b', 'conversation-long']))
+    expect(events.filter(({ stream }) => stream === 'conversation-c')).toHaveLength(5)
+  })
+})
