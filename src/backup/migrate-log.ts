@@ -393,6 +393,7 @@ function appendError(failure: AppendFailure, first: StoredEvent, name: string): 
         `${name} does not answer: ${failure.detail}; run the same copy again to continue`,
       )
     case 'AppendRefused':
+    case 'StoreRefused':
       return logCopyError(
         'TargetRefuses',
         `${name} refuses ${placeOf(first)} or one of the events after it: ${failure.detail}`,

@@ -42,6 +42,8 @@ export type AppendFailure =
   | { readonly kind: 'StoreUnavailable'; readonly detail: string; readonly triedAgain?: true }
   /** The store permanently refuses these events (a stream name, a size or a type that it cannot store). */
   | { readonly kind: 'AppendRefused'; readonly detail: string }
+  /** The store refuses every event for this stream or from this user, for example because the stream was deleted. */
+  | { readonly kind: 'StoreRefused'; readonly detail: string }
 
 export interface ReadOptions {
   /** First revision to return, inclusive. Default: the first event forwards, the last one backwards. */

@@ -11,6 +11,7 @@ export const portSentences: Sentences<AppendFailure | SummarizerFailure | Embedd
     `${failure.stream} already has events with these ids, but with other content: ${failure.ids.join(', ')}`,
   StoreUnavailable: (failure) => `the store does not answer: ${failure.detail}`,
   AppendRefused: (failure) => `the store refuses the events: ${failure.detail}`,
+  StoreRefused: (failure) => `the store refuses the append: ${failure.detail}`,
   EmbeddingFailed: (failure) => `the embedding model failed: ${failure.detail}`,
   SummarizerFailed: (failure) => `the summarizer failed (${failure.failure}): ${failure.detail}`,
 }

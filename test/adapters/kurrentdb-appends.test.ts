@@ -303,7 +303,7 @@ test.each([
 test('a rejected append is not retried', async () => {
   server.log.tombstone(A, 'any')
   expect(await store.append(A, 'no_stream', [eventNamed('x')])()).toMatchObject({
-    left: { kind: 'AppendRefused', detail: expect.stringContaining('deleted') },
+    left: { kind: 'StoreRefused', detail: expect.stringContaining('deleted') },
   })
   expect(reached).toHaveLength(1)
 })
@@ -316,7 +316,7 @@ describe('a deleted stream', () => {
       server.log.remove(A, 'any')
       reached = []
       expect(await store.append(A, expected, [eventNamed('new')])()).toMatchObject({
-        left: { kind: 'AppendRefused', detail: expect.stringContaining('was deleted') },
+        left: { kind: 'StoreRefused', detail: expect.stringContaining('was deleted') },
       })
       expect(reached).toEqual([])
       expect(await store.streamRevision(A)).toBe(-1)
@@ -336,7 +336,7 @@ describe('a stream whose beginning was removed', () => {
     server.log.scavenge()
     const again = await open({ laterTypes: ['Later'], prefixes: ['conversation-'] })
     expect(await again.append(A, expected, [eventNamed('new')])()).toMatchObject({
-      left: { kind: 'AppendRefused', detail: expect.stringContaining(`${A} begins at revision 2`) },
+      left: { kind: 'StoreRefused', detail: expect.stringContaining(`${A} begins at revision 2`) },
     })
     expect(await collect(again.streams('conversation-'))).toEqual([A, 'conversation-b'])
   })

@@ -361,7 +361,7 @@ describe('users', () => {
     // The user loses its permission while the store is open.
     users.set('admin', { password: 'changeit', isAdmin: false })
     expect(await store.append(A, 'any', [eventNamed('y')])()).toMatchObject({
-      left: { kind: 'AppendRefused', detail: expect.stringContaining('"admin"') },
+      left: { kind: 'StoreRefused', detail: expect.stringContaining('"admin"') },
     })
     await expect(collect(store.readStream(A))).rejects.toMatchObject({ kind: 'StoreRefused' })
     await expect(collect(store.readAll())).rejects.toMatchObject({ kind: 'StoreRefused' })

@@ -407,7 +407,7 @@ class EventStoreOnServer implements KurrentDbEventStore {
     // Failures of the body store and of the id index were not retried.
     if (!isStoreError(failure)) return { kind: 'StoreUnavailable', detail }
     return failure.kind === 'StoreRefused'
-      ? { kind: 'AppendRefused', detail }
+      ? { kind: 'StoreRefused', detail }
       : { kind: 'StoreUnavailable', detail, triedAgain: true }
   }
 }

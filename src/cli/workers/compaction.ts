@@ -20,6 +20,7 @@ import { startMetricsServer, type Health, type MetricsServer } from './metrics-s
 import { sentenceOfProblem } from '../../library/problem.js'
 import type { CompactionProcess, OpenCompactionProcess } from '../../library/processes.js'
 import { sentenceOf, type WorkerEvent } from './compaction-events.js'
+import { openWhenReachable } from './open-when-reachable.js'
 import { notifyingCompact, tracedCompact } from '../../library/spans.js'
 import { createCompactionMetrics } from '../../service/compaction-metrics.js'
 import { endSignals } from '../end-signals.js'
@@ -91,12 +92,17 @@ export async function runCompaction(
     if (detail !== undefined) report({ kind: 'warning', detail })
     return summarizer
   }
-  const source = await open({
-    store: config.store,
-    ...(config.database === undefined ? {} : { database: config.database }),
-    ...(config.keys === undefined ? {} : { keys: config.keys }),
-    summarizerFor,
-  })
+  const source = await openWhenReachable(
+    () =>
+      open({
+        store: config.store,
+        ...(config.database === undefined ? {} : { database: config.database }),
+        ...(config.keys === undefined ? {} : { keys: config.keys }),
+        summarizerFor,
+      }),
+    (detail) => report({ kind: 'problem', detail }),
+  )
+  if (source === undefined) return
   const ended = endSignals()
   let worker: CompactionWorker | undefined
   let server: MetricsServer | undefined

@@ -13,6 +13,7 @@ import { Registry } from 'prom-client'
 import { createProjectionMetrics } from '../../../projections/engine/metrics.js'
 import { startProjectionWorker, type ProjectionWorker, type WorkerState } from '../../../projections/engine/worker.js'
 import { isFolder, loadConfig } from '../config/load-config.js'
+import { openWhenReachable } from './open-when-reachable.js'
 import { startMetricsServer, type Health, type MetricsServer } from './metrics-server.js'
 import { sentenceOfProblem } from '../../library/problem.js'
 import type { OpenProjectionProcess } from '../../library/processes.js'
@@ -56,13 +57,18 @@ export async function runProjections(
     )
   }
 
-  const source = await open({
-    store: config.store,
-    ...(config.database === undefined ? {} : { database: config.database }),
-    ...(config.keys === undefined ? {} : { keys: config.keys }),
-  })
   const report = createReporter(json)
   const owner = `${hostname()}:${String(process.pid)}:${randomUUID().slice(0, 8)}`
+  const source = await openWhenReachable(
+    () =>
+      open({
+        store: config.store,
+        ...(config.database === undefined ? {} : { database: config.database }),
+        ...(config.keys === undefined ? {} : { keys: config.keys }),
+      }),
+    (detail) => report(owner, { kind: 'failure', detail }),
+  )
+  if (source === undefined) return
   const ended = endSignals()
   let worker: ProjectionWorker | undefined
   let server: MetricsServer | undefined
