@@ -28,7 +28,9 @@ import { createPostgresKeyringStore } from '../adapters/postgres/keyring-store.j
 import { createPostgresPendingErasures } from '../adapters/postgres/pending-erasures.js'
 import { createPostgresJobStore } from '../adapters/postgres/service-jobs.js'
 import { createPostgresKeyStore } from '../adapters/postgres/service-keys.js'
+import { createOperatingState } from '../adapters/postgres/operating-state.js'
 import { createPostgresProofStore } from '../adapters/postgres/proof-store.js'
+import type { OperatingState } from '../ports/operating-state.js'
 import type { ProofStore } from '../ports/proof-store.js'
 import { createPostgresSecretsKey } from '../adapters/postgres/secrets-key.js'
 import { createPostgresSpending } from '../adapters/postgres/spending.js'
@@ -613,6 +615,7 @@ export async function openLog(
 ): Promise<
   OpenedLog & {
     readonly proofs: ProofStore
+    readonly operating: OperatingState
     readonly erasable?: { readonly keys: TextKeys; readonly pendingErasures: PendingErasures }
   }
 > {
@@ -622,6 +625,7 @@ export async function openLog(
     store: log.store,
     bodies: log.bodies,
     proofs: createPostgresProofStore(db),
+    operating: createOperatingState(db),
     ...(isKurrentDb(address) ? {} : { bulk: createPostgresBulkTarget(db, name) }),
     ...(textKeys === undefined
       ? {}

@@ -16,6 +16,7 @@ import {
 import { soundSource } from '../../backup/sound-source.js'
 import { sealedSource } from '../../erasure/seal-log.js'
 import type { LogSource, LogTarget } from '../../ports/log-copy.js'
+import type { OperatingState } from '../../ports/operating-state.js'
 import type { ProofStore } from '../../ports/proof-store.js'
 import type { TextKeys } from '../../sealing/text-keys.js'
 import { KeyCopy, keysSentence, rejectPending, type CopiedKeys, type ErasableLog } from './copy-erasable.js'
@@ -54,6 +55,8 @@ interface LogOptions {
 interface OpenedEnd extends OpenedLog {
   /** The checkpoints of the log. */
   readonly proofs?: ProofStore
+  /** Service keys and spending, which are not in the log. */
+  readonly operating?: OperatingState
   /** Undefined if the log is not erasable. */
   readonly erasable?: ErasableLog | undefined
 }
@@ -76,10 +79,42 @@ const shareOf = ({ doing, done, of }: CopyProgress): number => {
 const size = (bytes: number): string =>
   bytes < 1e6 ? `${count(Math.ceil(bytes / 1e3))} kB` : `${count(Math.round(bytes / 1e6))} MB`
 
+/** What was copied beside the events. */
+interface CopiedBeside {
+  readonly keys: CopiedKeys | undefined
+  readonly checkpoints: number
+  readonly operating: Operating | undefined
+}
+
+/** What operators set and what was spent, by kind with the number of rows; undefined kinds have none. */
+interface Operating {
+  readonly copied: boolean
+  readonly rows: Readonly<Record<string, number>>
+}
+
+/** Copies service keys and spending to a store; a file has no place for them. */
+async function carryOperating({ operating }: Ends): Promise<Operating | undefined> {
+  if (operating === undefined) return undefined
+  const found = await operating.from.read()
+  const rows = Object.fromEntries(
+    Object.entries(found).flatMap(([kind, each]) => (each.length === 0 ? [] : [[kind, each.length]])),
+  )
+  if (Object.keys(rows).length === 0) return undefined
+  await operating.to?.add(found)
+  return { copied: operating.to !== undefined, rows }
+}
+
+function operatingSentence({ copied, rows }: Operating): string {
+  const names = Object.entries(rows).map(([kind, number]) => (number === 1 ? kind : `${kind} (${count(number)})`))
+  return copied
+    ? `copied what is not in the log: ${names.join(', ')}`
+    : `not in a file: ${names.join(', ')}; copy to a store, or create keys again with \`context-ledger keys create\``
+}
+
 async function report(
   { head, totals, alreadyThere, incomplete, difference }: Copied,
   { source: from, target: to }: Ends,
-  { keys, checkpoints }: { readonly keys: CopiedKeys | undefined; readonly checkpoints: number },
+  { keys, checkpoints, operating }: CopiedBeside,
   seconds: number,
   json: boolean,
 ): Promise<void> {
@@ -105,6 +140,7 @@ async function report(
         sha256,
         ...(keys === undefined ? {} : { keys }),
         ...(checkpoints === 0 ? {} : { checkpoints }),
+        ...(operating === undefined ? {} : { operating }),
       }),
     )
     return
@@ -124,6 +160,7 @@ async function report(
   } else await line(`${colours.red('not equal')}: ${printable(difference)}`)
   if (keys !== undefined) await line(keysSentence(keys))
   if (checkpoints > 0) await line(`copied ${many(checkpoints, 'checkpoint')}`)
+  if (operating !== undefined) await line(operatingSentence(operating))
   await line(colours.dim(`${duration(seconds)}, ${count(rate)} events/s, sha256 ${totals.sha256}`))
 }
 
@@ -135,6 +172,8 @@ interface Ends {
   readonly keys?: KeyCopy
   /** Where the checkpoints are, if both are stores with the same hashes. */
   readonly proofs?: { readonly from: ProofStore; readonly to: ProofStore }
+  /** Service keys and spending: of the source, and of the target if it is a store. */
+  readonly operating?: { readonly from: OperatingState; readonly to: OperatingState | undefined }
 }
 
 /** Opens both ends, calls `work` and closes them. */
@@ -161,6 +200,7 @@ async function withEnds<T>(
       return await work({
         source,
         target: await places.createLogFile(to.address, { overwrite: command.overwrite }),
+        ...(log?.operating === undefined ? {} : { operating: { from: log.operating, to: undefined } }),
       })
     }
     if (log?.erasable !== undefined) await rejectPending({ name: log.name, ...log.erasable })
@@ -198,23 +238,29 @@ async function endsOf(
   command: MigrateLogCommand,
 ): Promise<Ends> {
   const target = storeTarget(to)
-  const proofs =
-    from?.proofs === undefined || to.proofs === undefined ? {} : { proofs: { from: from.proofs, to: to.proofs } }
+  const beside = {
+    ...(from?.proofs === undefined || to.proofs === undefined ? {} : { proofs: { from: from.proofs, to: to.proofs } }),
+    ...(from?.operating === undefined ? {} : { operating: { from: from.operating, to: to.operating } }),
+  }
   if (to.erasable === undefined) {
     if (command.toKeys !== undefined)
       throw new LedgerError('Usage', `--to-keys requires an erasable target: pass --erasable, or omit it`)
-    return { source, target, ...proofs }
+    return { source, target, ...beside }
   }
   if (from?.erasable !== undefined)
     return {
       source,
       target,
-      ...proofs,
+      ...beside,
       keys: await KeyCopy.between({ name: from.name, ...from.erasable }, { name: to.name, ...to.erasable }),
     }
   if (command.erasable !== true)
     throw new LedgerError('Usage', `${to.name} is erasable: pass --erasable, so that every text is encrypted`)
-  return { source: sealedSource(soundSource(source), to.erasable.keys), target }
+  return {
+    source: sealedSource(soundSource(source), to.erasable.keys),
+    target,
+    ...(beside.operating === undefined ? {} : { operating: beside.operating }),
+  }
 }
 
 /** Runs the command. */
@@ -254,11 +300,12 @@ export async function runMigrateLog(command: MigrateLogCommand, places: LogPlace
         copied.difference === undefined && proofs !== undefined
           ? await copyCheckpoints(proofs.from, proofs.to, copied.totals.events)
           : 0
+      const operating = copied.difference === undefined ? await carryOperating(ends) : undefined
       progress.stop()
       await report(
         copied,
         ends,
-        { keys: copiedKeys, checkpoints },
+        { keys: copiedKeys, checkpoints, operating },
         (performance.now() - startedAt) / 1000,
         command.json,
       )
