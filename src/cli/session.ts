@@ -4,6 +4,7 @@ import { isService } from '../library/addresses.js'
 import type { Ledger, LedgerOptions } from '../library/ledger.js'
 import type { ServiceStores } from '../library/processes.js'
 import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
+import { shellWord } from '../lib/shell-word.js'
 import type { Flags } from './flags.js'
 import { hasPrinted, note, noteColours } from './output.js'
 
@@ -173,7 +174,10 @@ export async function withLedger<T>(
     },
   }
   const attempt = async (): Promise<T> => {
-    const { ledger, ...stores } = await openService(options, needs.alone === true ? { alone: true } : undefined)
+    const { ledger, ...stores } = await openService(options, {
+      ...(needs.alone === true ? { alone: true } : {}),
+      beforeUpgrade: confirmUpgrade,
+    })
     try {
       return await work({ ledger, stores, config, warnings })
     } finally {
@@ -185,6 +189,18 @@ export async function withLedger<T>(
   } finally {
     if (needs.reads === true && needs.alone !== true) await (await import('./start-resident.js')).startResident(config)
   }
+}
+
+/** Asks on a terminal before a store becomes one that earlier versions of this program cannot open. */
+async function confirmUpgrade({ name, from, to }: { name: string; from: number; to: number }): Promise<void> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return
+  const copy = name.includes('://')
+    ? 'pg_dump'
+    : `cp -a ${shellWord(name)} ${shellWord(`${name}.version-${String(from)}`)}`
+  const question = `${name} was written by an earlier version of this program. Upgrade its tables (${String(from)} to ${String(to)})? Earlier versions cannot open it afterwards; to keep a copy for them, answer no and run \`${copy}\`.`
+  const { confirmed } = await import('./confirm.js')
+  if (await confirmed(question)) return
+  throw new LedgerError('Usage', `${name} was not upgraded, so this version cannot read it`)
 }
 
 /** Attempts of a command that reads through processes which end meanwhile, such as other commands. */

@@ -20,7 +20,7 @@ import { createPostgresBulkTarget } from '../adapters/postgres/bulk-append.js'
 import { createPostgresBodyStore } from '../adapters/postgres/body-store.js'
 import { createPostgresClaims } from '../adapters/postgres/claims.js'
 import { createPostgresEventStore } from '../adapters/postgres/event-store.js'
-import { checkLogVersion, migrateLog } from '../adapters/postgres/schema.js'
+import { checkLogVersion, migrateLog, type Upgrade } from '../adapters/postgres/schema.js'
 import { createPostgresImportedFiles } from '../adapters/postgres/imported-files.js'
 import { createPostgresLostCounts } from '../adapters/postgres/lost-counts.js'
 import { createCleanStorage } from '../adapters/postgres/clean-storage.js'
@@ -173,7 +173,10 @@ interface Opening {
 }
 
 /** Options of a folder that only this program's own processes use. */
-export type FolderOptions = Pick<OpenOptions, 'alone' | 'resident' | 'onReaders' | 'onRun' | 'onYield'>
+export type FolderOptions = Pick<OpenOptions, 'alone' | 'resident' | 'onReaders' | 'onRun' | 'onYield'> & {
+  /** Called before the tables of a store are upgraded; if it rejects, they stay as they are, and opening fails. */
+  readonly beforeUpgrade?: (upgrade: Upgrade & { readonly name: string }) => Promise<void>
+}
 
 /** Opens a database whose address was checked. An engine or a driver is loaded when it is needed. */
 async function openToWrite(address: string, options: OpenOptions): Promise<Database> {
@@ -224,7 +227,14 @@ async function openDatabase(
       ? await openFolderToRead(address, waiting)
       : { db: await openToWrite(address, waiting), ownerName: undefined }
   try {
-    await (readBy === undefined ? migrateLog(db) : checkLogVersion(db))
+    await (readBy === undefined
+      ? migrateLog(db, async (upgrade) => {
+          await folder?.beforeUpgrade?.({ ...upgrade, name: db.name })
+          onOpening?.(
+            `upgrading ${db.name} from version ${String(upgrade.from)} of its tables to ${String(upgrade.to)}; earlier versions of this program cannot open it afterwards`,
+          )
+        })
+      : checkLogVersion(db))
     return { db, ownerName: readBy }
   } catch (error) {
     await db.close()

@@ -94,8 +94,8 @@ export interface LedgerOptions {
    */
   readonly onProblem?: (problem: unknown) => void
   /**
-   * Called with a sentence for people if opening a folder takes time: the ledger is created, or the lock of another
-   * machine is checked.
+   * Called with a sentence for people if opening takes time or changes the store: the ledger is created, the lock of
+   * another machine is checked, or tables of an earlier version are upgraded.
    */
   readonly onOpening?: (sentence: string) => void
   /**

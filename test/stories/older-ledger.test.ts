@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { migrateLog, type Upgrade } from '../../src/adapters/postgres/schema.js'
 import type { Database } from '../../src/ports/sql.js'
 import { ledgerOn } from '../support/ledger-on-database.js'
 import { openTestDatabase } from '../support/memory-database.js'
@@ -26,6 +27,19 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await db.close()
+})
+
+it('is upgraded only after its owner was told, and not at all if that fails', async () => {
+  const versionOf = async () => (await db.query<{ version: number }>('select version from log_version'))[0]?.version
+  const before = await versionOf()
+  const refuse = (): Promise<void> => Promise.reject(new Error('no'))
+  await expect(migrateLog(db, refuse)).rejects.toThrow('no')
+  expect(await versionOf()).toBe(before)
+  const told: Upgrade[] = []
+  await migrateLog(db, (upgrade) => void told.push(upgrade))
+  expect(told).toEqual([{ from: before, to: await versionOf() }])
+  expect(told[0]?.to).toBeGreaterThan(Number(before))
+  await migrateLog(db, refuse)
 })
 
 it('opens, is complete, returns the same contexts, and continues', async () => {

@@ -13,13 +13,25 @@ import { storeError } from '../../ports/store-error.js'
  */
 export const LOG_CHANNEL = 'context_ledger'
 
+/** Versions of the log's tables: of the store, and of this program. */
+export interface Upgrade {
+  readonly from: number
+  readonly to: number
+}
+
 /**
  * Migrates the log's tables to the version of this program. Concurrent calls are safe. If nothing is to do, it takes
  * two queries.
+ * @param beforeUpgrade called if the tables have an earlier version; if it rejects, nothing is changed
  */
-export async function migrateLog(db: Sql): Promise<void> {
+export async function migrateLog(
+  db: Sql,
+  beforeUpgrade: (upgrade: Upgrade) => Promise<void> | void = () => undefined,
+): Promise<void> {
   const [table] = await db.query<{ exists: boolean }>(`select to_regclass('log_version') is not null as exists`)
-  if (table?.exists === true && (await recordedVersion(db)) === MIGRATIONS.length) return
+  const version = table?.exists === true ? await recordedVersion(db) : 0
+  if (version === MIGRATIONS.length) return
+  if (version > 0) await beforeUpgrade({ from: version, to: MIGRATIONS.length })
   await db.transaction(
     async (sql) => {
       // The lock lasts until the commit: a second process waits here and then finds nothing to do. The transaction is
