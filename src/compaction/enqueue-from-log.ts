@@ -29,6 +29,7 @@ const TRIGGERING_TYPES: ReadonlySet<string> = new Set<EventType>([
 
 /** Events per transaction while catching up. */
 const EVENTS_PER_TRANSACTION = 500
+const BACKLOG_EVENTS_PER_CALL = 5_000
 
 /** The checkpoint of the queue, and whether it belongs to another log. */
 async function checkpointOf({
@@ -41,14 +42,69 @@ async function checkpointOf({
 }
 
 /**
+ * Queues the conversations of a log that has no checkpoint yet, in a thread of work beside that of new events: these come
+ * first, however long the log is. If the process ends before, the next one begins again.
+ */
+async function enqueueBacklog(options: FollowOptions, from: LogCheckpoint | undefined): Promise<void> {
+  const { store, queue, signal, onAdvance } = options
+  const head = await store.head()
+  const filled = new AbortController()
+  const newEvents = enqueueNewEvents(options, head, AbortSignal.any([signal, filled.signal]))
+  // Its failure is thrown below, or is that of the backlog too.
+  newEvents.catch(() => filled.abort())
+  try {
+    let last: LogCheckpoint | undefined
+    let events = 0
+    const pending = new Set<string>()
+    for await (const { stream, position, id, type } of store.readPositions({ prefix: CONVERSATION_PREFIX })) {
+      if (position > head || signal.aborted) break
+      last = { position, eventId: id }
+      const conversationId = conversationOf(stream)
+      if (conversationId !== undefined && TRIGGERING_TYPES.has(type)) pending.add(conversationId)
+      if (++events % BACKLOG_EVENTS_PER_CALL !== 0) continue
+      await queue.noteBacklog([...pending])
+      pending.clear()
+      onAdvance()
+    }
+    if (signal.aborted) return
+    await queue.noteBacklog([...pending])
+    // If another worker moved it first, the same conversations are queued.
+    if (last !== undefined) await queue.note([], { from, to: last })
+    onAdvance()
+  } finally {
+    filled.abort()
+    await newEvents
+  }
+}
+
+/** Queues the conversations of new events, without a checkpoint. */
+async function enqueueNewEvents(
+  { store, queue, onAdvance }: FollowOptions,
+  after: number,
+  signal: AbortSignal,
+): Promise<void> {
+  for await (const item of store.subscribe({ after, prefix: CONVERSATION_PREFIX, signal })) {
+    const conversationId = item.kind === 'event' ? conversationOf(item.event.stream) : undefined
+    if (item.kind !== 'event' || conversationId === undefined || !TRIGGERING_TYPES.has(item.event.type)) continue
+    await queue.note([conversationId])
+    onAdvance()
+  }
+}
+
+/**
  * Follows the log until `signal` aborts; throws if the log or the queue cannot be reached, or if the
  * checkpoint was moved to another log or removed. The next call continues from the checkpoint.
  */
 export async function enqueueFromLog(options: FollowOptions): Promise<void> {
   const { store, queue, onAdvance, onOtherLog, signal } = options
-  const first = await checkpointOf(options)
+  let first = await checkpointOf(options)
+  if (first.otherLog && first.checkpoint !== undefined) onOtherLog(first.checkpoint)
+  if (first.otherLog || first.checkpoint === undefined) {
+    await enqueueBacklog(options, first.checkpoint)
+    if (signal.aborted) return
+    first = await checkpointOf(options)
+  }
   let { checkpoint } = first
-  if (first.otherLog && checkpoint !== undefined) onOtherLog(checkpoint)
   let lastRead: LogCheckpoint | undefined
   /** Position of the newest triggering event, by conversation. */
   const pending = new Map<string, number>()

@@ -58,9 +58,11 @@ export interface WorkQueue {
     conversationIds: readonly string[],
     move?: { readonly from: LogCheckpoint | undefined; readonly to: LogCheckpoint },
   ): Promise<boolean>
+  /** Records conversations whose events are old: they are taken after all others, those noted last first. */
+  noteBacklog(conversationIds: readonly string[]): Promise<void>
   /**
-   * Leases a ready conversation, the one that has waited longest first; otherwise one that backs off and has new events
-   * since it was last processed.
+   * Leases a ready conversation, the one that has waited longest first; otherwise one of the backlog; otherwise one that
+   * backs off and has new events since it was last processed.
    */
   take(options: TakeOptions): Promise<Work | undefined>
   /** Extends the lease by `leaseMs`. Returns false if another worker has taken it. */

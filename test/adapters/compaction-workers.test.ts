@@ -21,6 +21,7 @@ describeWorkQueue('memory', async () => {
   const queue: WorkQueue = {
     checkpoint: () => inner.checkpoint(),
     note: (ids, move) => inner.note(ids, move),
+    noteBacklog: (ids) => inner.noteBacklog(ids),
     take: (options) => inner.take(options),
     extend: (work, ms) => inner.extend(work, ms),
     finish: (work) => inner.finish(work),

@@ -149,6 +149,32 @@ describe('a worker that follows the log', () => {
     expect(harness.store.reads - reads).toBeLessThan(200)
   })
 
+  it('compacts a conversation with new events before the log is read to its end, at the first start', async () => {
+    const { harness, following, quiet, runs } = createWorld()
+    for (const id of ids(12)) await harness.appended(talk(20), id)
+    const reading = latch()
+    const { store } = harness
+    following({
+      concurrency: 1,
+      follow: {
+        ...store,
+        async *readPositions(options) {
+          await reading.opened
+          yield* store.readPositions(options)
+        },
+        head: () => store.head(),
+        subscribe: (options) => store.subscribe(options),
+        eventAt: (position) => store.eventAt(position),
+      },
+    })
+    await harness.appended(talk(20), 'new')
+    await until(async () => runs.some(({ conversationId }) => conversationId === 'new'))
+    expect(runs.map(({ conversationId }) => conversationId)).toEqual(['new'])
+    reading.open()
+    await quiet()
+    for (const id of ids(12)) expect((await harness.conversations.load(id)).cycles).toBe(1)
+  })
+
   it('starts again if the queue was filled from another log, and reports it', async () => {
     const { harness, following, quiet, queue } = createWorld()
     const otherCheckpoint = { position: 1, eventId: 'of another log' }

@@ -42,6 +42,25 @@ export function describeWorkQueue(name: string, open: () => Promise<OpenedQueue>
       expect(await queue.status()).toEqual({ waiting: 0, running: 2, resting: 0 })
     })
 
+    test('returns the backlog after all others, those noted last first; a new event ends that', async () => {
+      await queue.noteBacklog(['old'])
+      await queue.noteBacklog(['newer', 'busy'])
+      await queue.noteBacklog(['newest'])
+      await queue.note(['a', 'busy'])
+      await queue.noteBacklog(['a'])
+      const order = [await take(), await take(), await take(), await take(), await take()]
+      expect(
+        order
+          .map(({ conversationId }) => conversationId)
+          .slice(0, 2)
+          .toSorted(),
+      ).toEqual(['a', 'busy'])
+      expect(order.map(({ conversationId }) => conversationId).slice(2)).toEqual(['newest', 'newer', 'old'])
+      expect(await queue.take(TAKE)).toBeUndefined()
+      for (const work of order) await queue.finish(work)
+      expect(await queue.status()).toEqual({ waiting: 0, running: 0, resting: 0 })
+    })
+
     test('a finished conversation leaves the queue, unless it was noted again while it was leased', async () => {
       await queue.note(['a', 'b'])
       const [a, b] = [await take(), await take()]

@@ -13,6 +13,7 @@ interface Row {
   tokensPerDay: number | undefined
   lease: string | undefined
   leaseUntil: number
+  isBacklog: boolean
 }
 
 /** Ready at any time, even if the clock is set back; ready rows are taken in the order of the map. */
@@ -32,7 +33,29 @@ export function createMemoryWorkQueue(clock: Clock): WorkQueue {
   }
   const putBack = (row: Row, changes: Partial<Row>): void => {
     rows.delete(row.conversationId)
-    rows.set(row.conversationId, { ...row, lease: undefined, ...changes })
+    rows.set(row.conversationId, { ...row, lease: undefined, isBacklog: false, ...changes })
+  }
+
+  const note = (conversationId: string, isBacklog: boolean): void => {
+    const row = rows.get(conversationId)
+    if (row === undefined)
+      rows.set(conversationId, {
+        conversationId,
+        noted: 1,
+        looked: 0,
+        readyAt: READY,
+        failures: 0,
+        tokensPerDay: undefined,
+        lease: undefined,
+        leaseUntil: 0,
+        isBacklog,
+      })
+    else if (!isBacklog) Object.assign(row, { noted: row.noted + 1, isBacklog })
+    // To the end: the backlog is taken from there.
+    else if (row.isBacklog) {
+      rows.delete(conversationId)
+      rows.set(conversationId, { ...row, noted: row.noted + 1 })
+    }
   }
 
   return {
@@ -44,22 +67,11 @@ export function createMemoryWorkQueue(clock: Clock): WorkQueue {
         if (checkpoint?.position !== move.from?.position || checkpoint?.eventId !== move.from?.eventId) return false
         checkpoint = move.to
       }
-      for (const conversationId of conversationIds) {
-        const row = rows.get(conversationId)
-        if (row === undefined)
-          rows.set(conversationId, {
-            conversationId,
-            noted: 1,
-            looked: 0,
-            readyAt: READY,
-            failures: 0,
-            tokensPerDay: undefined,
-            lease: undefined,
-            leaseUntil: 0,
-          })
-        else row.noted += 1
-      }
+      for (const conversationId of conversationIds) note(conversationId, false)
       return true
+    },
+    async noteBacklog(conversationIds) {
+      for (const conversationId of conversationIds) note(conversationId, true)
     },
     async take({ leaseMs, except, tokensPerDay }) {
       const at = now()
@@ -70,7 +82,9 @@ export function createMemoryWorkQueue(clock: Clock): WorkQueue {
         row.readyAt <= at ||
         (row.tokensPerDay !== undefined && (tokensPerDay === undefined || tokensPerDay > row.tokensPerDay))
       const row =
-        free.filter(ready).toSorted((a, b) => a.readyAt - b.readyAt)[0] ?? free.find((one) => one.noted > one.looked)
+        free.filter((one) => ready(one) && !one.isBacklog).toSorted((a, b) => a.readyAt - b.readyAt)[0] ??
+        free.findLast((one) => one.isBacklog) ??
+        free.find((one) => one.noted > one.looked)
       if (row === undefined) return undefined
       row.lease = String((leases += 1))
       row.leaseUntil = at + leaseMs

@@ -435,6 +435,14 @@ create table pending_erasures (
 );
 `
 
+// Conversations from before the first worker. They are taken after all others, so each kind has its own index.
+const COMPACTION_BACKLOG = `
+alter table compaction_queue add column backlog boolean not null default false;
+drop index compaction_queue_ready;
+create index compaction_queue_ready on compaction_queue (ready_at) where not backlog;
+create index compaction_queue_backlog on compaction_queue (ready_at) where backlog;
+`
+
 /** Never edit a released migration; add a new one at the end. */
 const MIGRATIONS: readonly string[] = [
   LOG,
@@ -449,4 +457,5 @@ const MIGRATIONS: readonly string[] = [
   LOST_COUNTS,
   PROOFS,
   KEYRINGS,
+  COMPACTION_BACKLOG,
 ]

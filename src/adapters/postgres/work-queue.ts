@@ -27,10 +27,13 @@ export function createPostgresWorkQueue(db: Sql): WorkQueue {
         return moved.length > 0
       })
     },
+    async noteBacklog(conversationIds) {
+      await db.query(NOTE_BACKLOG, [conversationIds])
+    },
     async take({ leaseMs, except, tokensPerDay }) {
-      const ready = await db.query<TakenRow>(TAKE_READY, [leaseMs, except])
-      const [row] =
-        ready.length > 0 ? ready : await db.query<TakenRow>(TAKE_RESTING, [leaseMs, except, tokensPerDay ?? null])
+      let [row] = await db.query<TakenRow>(TAKE_READY, [leaseMs, except])
+      if (row === undefined) [row] = await db.query<TakenRow>(TAKE_BACKLOG, [leaseMs, except])
+      if (row === undefined) [row] = await db.query<TakenRow>(TAKE_RESTING, [leaseMs, except, tokensPerDay ?? null])
       return row === undefined
         ? undefined
         : { conversationId: row.conversation_id, lease: row.lease, failures: row.failures, resting: row.resting }
@@ -63,7 +66,11 @@ const MOVE_CHECKPOINT = `update compaction_checkpoint set position = $1, event_i
 const NOTE = `
   insert into compaction_queue as queue (conversation_id)
   select distinct id from unnest($1::text[]) id order by id
-  on conflict (conversation_id) do update set noted = queue.noted + 1`
+  on conflict (conversation_id) do update set noted = queue.noted + 1, backlog = false`
+const NOTE_BACKLOG = `
+  insert into compaction_queue as queue (conversation_id, backlog)
+  select distinct id, true from unnest($1::text[]) id order by id
+  on conflict (conversation_id) do update set noted = queue.noted + 1, ready_at = clock_timestamp() where queue.backlog`
 
 interface TakenRow {
   readonly conversation_id: string
@@ -73,11 +80,11 @@ interface TakenRow {
 }
 
 // Skips rows that another worker is taking now. The lease is a new number each time.
-const take = (resting: string, condition: string): string => `
+const take = (resting: string, condition: string, order: 'asc' | 'desc' = 'asc'): string => `
   with picked as (
     select conversation_id, ${resting} as resting from compaction_queue
     where ${condition} and (lease_until is null or lease_until <= now()) and conversation_id <> all ($2::text[])
-    order by 2, ready_at limit 1
+    order by 2, ready_at ${order} limit 1
     for update skip locked
   )
   update compaction_queue queue
@@ -85,11 +92,15 @@ const take = (resting: string, condition: string): string => `
   from picked where queue.conversation_id = picked.conversation_id
   returning queue.conversation_id, queue.lease::text, queue.failures, picked.resting`
 
-// Two statements, so that the index finds the next ready one among many thousands. A conversation that rests because of a
+// Statements of their own, so that an index finds the next one among many thousands. A conversation that rests because of a
 // lower limit than this worker's (null is no limit) can be taken.
-const TAKE_READY = take('false', 'ready_at <= now()')
+const TAKE_READY = take('false', 'not backlog and ready_at <= now()')
+const TAKE_BACKLOG = take('false', 'backlog and ready_at <= now()', 'desc')
 const LIMIT_IS_HIGHER = '(tokens_per_day is not null and ($3::bigint is null or tokens_per_day < $3::bigint))'
-const TAKE_RESTING = take(`not ${LIMIT_IS_HIGHER}`, `ready_at > now() and (noted > looked or ${LIMIT_IS_HIGHER})`)
+const TAKE_RESTING = take(
+  `not ${LIMIT_IS_HIGHER}`,
+  `not backlog and ready_at > now() and (noted > looked or ${LIMIT_IS_HIGHER})`,
+)
 
 const EXTEND = `
   update compaction_queue set lease_until = clock_timestamp() + $3::float8 * interval '1 millisecond'
@@ -98,11 +109,11 @@ const EXTEND = `
 const DELETE_FINISHED =
   'delete from compaction_queue where conversation_id = $1 and lease = $2::bigint and noted = looked returning conversation_id'
 const REQUEUE = `
-  update compaction_queue set lease = null, lease_until = null, failures = 0, tokens_per_day = null, ready_at = clock_timestamp()
+  update compaction_queue set lease = null, lease_until = null, failures = 0, tokens_per_day = null, backlog = false, ready_at = clock_timestamp()
   where conversation_id = $1 and lease = $2::bigint`
 const BACK_OFF = `
   update compaction_queue
-  set lease = null, lease_until = null, failures = $4, tokens_per_day = $5::bigint, ready_at = clock_timestamp() + $3::float8 * interval '1 millisecond'
+  set lease = null, lease_until = null, failures = $4, tokens_per_day = $5::bigint, backlog = false, ready_at = clock_timestamp() + $3::float8 * interval '1 millisecond'
   where conversation_id = $1 and lease = $2::bigint`
 const RELEASE =
   'update compaction_queue set lease = null, lease_until = null where conversation_id = $1 and lease = $2::bigint'
