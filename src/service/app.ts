@@ -14,11 +14,12 @@ import { Registry } from 'prom-client'
 import { checkId } from '../domain/values/ids.js'
 import { inSpan } from '../library/spans.js'
 import type { Ledger } from '../library/ledger.js'
-import { problem } from '../library/problem.js'
+import { kindOf, problem } from '../library/problem.js'
 import type { ServiceStores } from '../library/processes.js'
 import { formTypeOf, isFromOtherSite } from '../lib/cross-site.js'
 import { isOwnHost, PAGE_HEADERS } from '../page/security.js'
 import type { KeyRecord, Role } from '../ports/service-state.js'
+import { withoutUndefined } from '../lib/without-undefined.js'
 import { answerBeforeEnd } from '../lib/unread-body.js'
 import { accessOf, checkRoles, createBounds, EVERYTHING, keyGiven, type Access } from './access.js'
 import { bytesOf, valueOf } from './body.js'
@@ -84,8 +85,27 @@ export interface ServiceOptions {
    */
   readonly ownPort?: () => number
   readonly version?: string
+  /** Called with each answered request, except health checks. Nothing of it is content. */
+  readonly onAnswer?: (request: AnsweredRequest) => void
   /** Called with background errors, and with internal errors and the id of their request. */
   readonly onProblem?: (problem: unknown, requestId?: string) => void
+}
+
+/** What a log of requests shows of one. */
+export interface AnsweredRequest {
+  /** Time of the answer, as ISO 8601. */
+  readonly at: string
+  readonly method: string
+  /** Name of the operation in the API description, without ids; `page`, `mount /mcp` and the like for others. */
+  readonly route: string
+  readonly status: number
+  /** Until the answer began. */
+  readonly milliseconds: number
+  /** Id of the key; undefined without a valid one. */
+  readonly keyId?: string
+  readonly requestId: string
+  /** Kind of the failure. */
+  readonly kind?: string
 }
 
 /** A service. */
@@ -102,7 +122,10 @@ type Ctx = Context<{ Bindings: Partial<HttpBindings> }>
 /** What is known of a request while it is answered. */
 interface Under {
   readonly requestId: string
+  readonly method: string
   readonly route: string
+  /** Kind of the failure with which it was answered. */
+  kind: string | undefined
   access: Access | undefined
   conversationId: string | undefined
   /** Leaves the place of the key; undefined before the key is known. */
@@ -184,6 +207,7 @@ class ServiceApp {
   private readonly limits: Limits
   private readonly ownPort: ServiceOptions['ownPort']
   private readonly onProblem: NonNullable<ServiceOptions['onProblem']>
+  private readonly onAnswer: NonNullable<ServiceOptions['onAnswer']>
   private readonly pepper: string | undefined
   private readonly check: ReturnType<typeof createKeyCheck>
   private readonly bounds: ReturnType<typeof createBounds>
@@ -205,6 +229,7 @@ class ServiceApp {
     this.limits = { ...USUAL, ...options.limits }
     this.ownPort = options.ownPort
     this.onProblem = options.onProblem ?? (() => undefined)
+    this.onAnswer = options.onAnswer ?? (() => undefined)
     this.pepper = pepper
     this.check = createKeyCheck(stores.keys, pepper)
     this.bounds = createBounds(ledger)
@@ -432,15 +457,17 @@ class ServiceApp {
     const began = performance.now()
     const given = context.req.header('x-request-id') ?? ''
     const requestId = REQUEST_ID.test(given) ? given : randomUUID()
+    const { method } = context.req
     const under: Under = {
       requestId,
+      method,
       route,
+      kind: undefined,
       access: undefined,
       conversationId: undefined,
       leave: undefined,
       status: undefined,
     }
-    const { method } = context.req
     let response: Response
     try {
       if (this.draining.signal.aborted)
@@ -466,6 +493,7 @@ class ServiceApp {
       })
     } catch (error) {
       under.status = undefined
+      under.kind = kindOf(error)
       response = this.problemResponse(error, requestId)
     }
     this.account(under, response, (performance.now() - began) / 1_000)
@@ -474,13 +502,17 @@ class ServiceApp {
 
   /** Counts the request, and records the use of its key. */
   private account(under: Under, response: Response, seconds: number): void {
-    const { route, requestId, status = response.status } = under
+    const { route, method, requestId, kind, status = response.status } = under
+    const keyId = under.access?.keyId
+    const at = new Date().toISOString()
     this.metrics.answered({ route, status, seconds })
+    const milliseconds = Math.round(seconds * 1_000_000) / 1_000
+    this.onAnswer(withoutUndefined({ at, method, route, status, milliseconds, keyId, requestId, kind }))
     // Without keys there is no identity to record.
-    if (under.access?.keyId !== undefined || under.access === undefined)
+    if (keyId !== undefined || under.access === undefined)
       this.uses.note({
-        at: new Date().toISOString(),
-        keyId: under.access?.keyId,
+        at,
+        keyId,
         route,
         conversationId: under.conversationId?.slice(0, 1_000),
         status,

@@ -35,6 +35,10 @@ export const serve: CliCommand = {
     rate: text('Requests per minute for one key, in each process [default: 60000]'),
     'request-timeout': text('Maximum seconds for a request [default: 60]'),
     'max-streams': text('Maximum number of open event streams [default: 2000]'),
+    log: text(
+      'Lines on standard error, one for each request, without content: text, json, or errors (only failures of the service) [default: text]',
+      ['text', 'json', 'errors'],
+    ),
     upstream: text(
       'API that requests under /proxy are forwarded to: https://api.anthropic.com, https://api.openai.com/v1',
     ),
@@ -72,6 +76,7 @@ interface ServeSettings {
   readonly tls: Awaited<ReturnType<typeof tlsOf>>
   readonly limits: ReturnType<typeof limitsOf>
   readonly proxyFlags: ReturnType<typeof proxyFlagsOf>
+  readonly log: string
 }
 
 async function settingsOf(args: CommandArgs): Promise<ServeSettings> {
@@ -91,7 +96,7 @@ async function settingsOf(args: CommandArgs): Promise<ServeSettings> {
       'NoTls',
       `${host} is reachable from other machines, and keys would be sent unencrypted: pass --tls-cert and --tls-key, or --behind-tls-proxy NAME if a reverse proxy terminates TLS`,
     )
-  return { host, port, isLocal, tlsProxy, tls, limits, proxyFlags }
+  return { host, port, isLocal, tlsProxy, tls, limits, proxyFlags, log: args.text('log') ?? 'text' }
 }
 
 /** Reads the pepper, and throws if the ledger's keys need one that is missing, or the address needs keys. */
@@ -136,22 +141,18 @@ async function createPage({ ledger, config }: Session): Promise<(request: Reques
 /** Serves the ledger until a signal ends the process. */
 async function serveLedger(session: Session, settings: ServeSettings, isJson: boolean): Promise<void> {
   const { ledger, stores, config } = session
-  const { host, port, isLocal, tlsProxy, tls, limits, proxyFlags } = settings
+  const { host, port, isLocal, tlsProxy, tls, limits, proxyFlags, log } = settings
   const { hasKeys, pepper } = await readKeys(session, settings)
-  const [{ startService }, { endSignals }, { packageVersion }, { sentenceOfProblem }, { mcpMount, proxyMount }] =
+  const [{ startService }, { endSignals }, { packageVersion }, { requestLog }, { mcpMount, proxyMount }] =
     await Promise.all([
       import('../../service/server.js'),
       import('../end-signals.js'),
       import('../../lib/package-root.js'),
-      import('../../library/problem.js'),
+      import('../request-log.js'),
       import('../service-mounts.js'),
     ])
   const page = await createPage(session)
-  const onProblem = (problem: unknown, requestId?: string): void => {
-    note(
-      `${noteColours.yellow('warning:')} ${requestId === undefined ? '' : `request ${requestId}: `}${sentenceOfProblem(problem)}`,
-    )
-  }
+  const { onProblem, onAnswer } = requestLog(log)
   const mounted = [mcpMount(ledger, packageVersion(), onProblem)]
   const { policy } = config
   if (proxyFlags !== undefined)
@@ -178,6 +179,7 @@ async function serveLedger(session: Session, settings: ServeSettings, isJson: bo
       ...(tls === undefined ? {} : { tls }),
       mayBeOpen: isLocal,
       onProblem,
+      ...(onAnswer === undefined ? {} : { onAnswer }),
       mounts: mounted.map(({ mount }) => mount),
     }).catch((error: unknown) => {
       throw unusable(error, host, port)
