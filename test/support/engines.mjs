@@ -38,8 +38,11 @@ function unrefTimers(db) {
   db.execProtocolRawSync = (message) => freely(() => statement(message))
 }
 
+/** The engine clears its page cache when it starts, so it has a small one. */
+const START_PARAMS = [...PGlite.defaultStartParams, '-c', 'shared_buffers=4MB']
+
 async function startEngine() {
-  const db = new PGlite({ loadDataDir: await engines.template(), extensions: { vector } })
+  const db = new PGlite({ loadDataDir: await engines.template(), extensions: { vector }, startParams: START_PARAMS })
   unrefTimers(db)
   await db.waitReady
   await db.exec("set statement_timeout = '1s'; select 1; set statement_timeout = 0")

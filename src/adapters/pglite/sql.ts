@@ -7,9 +7,9 @@
  * blocks the whole process.
  */
 import { isLedgerError, type LedgerError } from '../../lib/ledger-error.js'
-import { PGlite, types, type Transaction } from '@electric-sql/pglite'
+import { PGlite, types, type PGliteOptions, type Transaction } from '@electric-sql/pglite'
 import { vector } from '@electric-sql/pglite-pgvector'
-import { constants, readdirSync, statfsSync } from 'node:fs'
+import { constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { cp, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Database, Sql } from '../../ports/sql.js'
@@ -61,6 +61,7 @@ export async function openFolder(path: string, options: OpenOptions = {}): Promi
     restrict(folder, options)
     db = await start(folder, {
       fs: new PrivateNodeFs(join(folder, data)),
+      startParams: [...PGlite.defaultStartParams, '-c', `shared_buffers=${String(pageCacheOf(join(folder, data)))}MB`],
       ...(template !== undefined && { loadDataDir: template }),
     })
     lock.check()
@@ -209,10 +210,21 @@ async function removeData(folder: string, lock: FolderLock, inUse: string | unde
   }
 }
 
-async function start(
-  name: string,
-  files: { readonly fs?: PrivateNodeFs; readonly loadDataDir?: Blob },
-): Promise<PGlite> {
+/** MB of the engine's page cache: at least, and at most, which is the engine's default. */
+const PAGE_CACHE = { min: 4, max: 128 }
+
+/**
+ * MB of the page cache: half of the tables, so that a small ledger opens quickly. The engine clears the cache when it
+ * starts, which takes 5 to 15 ms of the processor for each MB.
+ */
+function pageCacheOf(data: string): number {
+  const tables = join(data, 'base')
+  const files = existsSync(tables) ? readdirSync(tables, { recursive: true, encoding: 'utf8' }) : []
+  const bytes = files.reduce((sum, file) => sum + statSync(join(tables, file)).size, 0)
+  return Math.min(PAGE_CACHE.max, Math.max(PAGE_CACHE.min, Math.ceil(bytes / 2 ** 21)))
+}
+
+async function start(name: string, files: Pick<PGliteOptions, 'fs' | 'startParams' | 'loadDataDir'>): Promise<PGlite> {
   let db: PGlite | undefined
   // While nothing else keeps the event loop alive, Node.js waits until the engine's code is optimized.
   const keepAlive = setInterval(ignore, 1_000)
