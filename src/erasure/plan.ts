@@ -81,7 +81,7 @@ class NoteRecognizer {
       if (called !== undefined && (RECALL_TOOL.test(called.name) || RECALL_COMMAND.test(called.arguments)))
         this.recallCalls.add(id)
     if (!contentText(message.content).includes(NOTE_BEGINNING)) return false
-    return message.role === 'tool' ? this.recallCalls.has(message.toolCallId ?? '') : hasAddedNote(message)
+    return hasAddedNote(message) || (message.role === 'tool' && this.recallCalls.has(message.toolCallId ?? ''))
   }
 }
 

@@ -18,7 +18,7 @@ export interface ReportMessage {
   readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool'
   /** The text. Parts that are not text are named in it. */
   readonly text: string
-  /** What the author of the role wrote of the text: without the texts of a program or of the ledger under that role. */
+  /** What the author of the role wrote of the text: without the texts of a program or of the ledger in it. */
   readonly ownText: string
   readonly toolCalls?: readonly ReportToolCall[] | undefined
   /** For a result: the id of the call that it answers. */

@@ -56,7 +56,7 @@ function endedIn(started: ReadonlyMap<string, Work>, messages: readonly ReportMe
     if (askedId !== undefined && ENDED.test(message.text) && !stillRuns(message.text)) ended.add(askedId)
     for (const { id, at } of idsIn(message.text)) {
       const work = started.get(id)
-      if (work === undefined || work.result === message) continue
+      if (work === undefined || work.result?.messageId === message.messageId) continue
       if (ENDED.test(message.text.slice(Math.max(0, at - AROUND), at + AROUND))) ended.add(id)
     }
   }

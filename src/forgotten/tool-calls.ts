@@ -193,10 +193,14 @@ export function worksOf(messages: readonly ReportMessage[], from = 0): Work[] {
       query: queryOf(call),
       by,
       position: from + at,
-      result: results.find(({ toolCallId }) => toolCallId === call.id),
+      result: withOwnText(results.find(({ toolCallId }) => toolCallId === call.id)),
     }))
   })
 }
+
+/** A result without a note that a hook added to it. */
+const withOwnText = (result: ReportMessage | undefined): ReportMessage | undefined =>
+  result === undefined || result.text === result.ownText ? result : { ...result, text: result.ownText }
 
 /** The cost of a call and its result. */
 export interface Cost {

@@ -179,12 +179,17 @@ function normalPart(part: unknown): unknown {
   return rest
 }
 
+/** A part that a program adds to a message of the user. Qwen Code writes others into the same message later. */
+const REMINDER = /^\s*<system-reminder>[^]*<\/system-reminder>\s*$/u
+
 function normalContent(content: unknown): readonly unknown[] {
   if (typeof content === 'string') return content === '' ? [] : [content]
-  return listOf(content)
+  const parts = listOf(content)
     .filter((part) => !REASONING.has(textOf(fieldsOf(part)['type']) ?? ''))
     .map(normalPart)
     .filter((part) => part !== '' && !(typeof part === 'string' && part.startsWith(BILLING_HEADER)))
+  const withoutReminders = parts.filter((part) => !(typeof part === 'string' && REMINDER.test(part)))
+  return withoutReminders.length === 0 ? parts : withoutReminders
 }
 
 function normalCall(call: unknown): unknown {
@@ -195,7 +200,7 @@ function normalCall(call: unknown): unknown {
 
 /**
  * The hash that identifies a message in later requests. It does not depend on whether a text is a string or a part, on
- * spaces in arguments, on reasoning, or on prompt cache marks.
+ * spaces in arguments, on reasoning, on reminders of a program beside the text of the user, or on prompt cache marks.
  */
 export function messageHash({ role, content, tool_calls, tool_call_id, name }: Fields): string {
   const normal = {

@@ -7,6 +7,7 @@ import { asRecorded, compactionMessage, contentText, recordedHash, type Redact }
 import { clearablePart } from './clearable-part.js'
 import { listOf } from '../model-apis/json.js'
 import {
+  asksForSummary,
   hashTools,
   newTrackedConversation,
   rememberAnswerText,
@@ -102,7 +103,7 @@ class ListFromEvents {
     if (tools !== undefined) this.conversation.toolsHash = hashTools(listOf(tools))
     if (role === 'user') this.question = contentText(content)
     if (role !== 'assistant') return
-    rememberAnswerText(this.conversation, contentText(content), messageId, this.question)
+    rememberAnswerText(this.conversation, contentText(content), messageId, asksForSummary(this.question))
     const isIncomplete = interrupted === true || incomplete === true
     this.answers.push({ id: messageId, isFinal: !isIncomplete && (toolCalls ?? []).length === 0, isIncomplete })
   }

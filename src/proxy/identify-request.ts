@@ -1,7 +1,7 @@
 /** Finds the conversation of a request: by its headers, or else by the start of its message list. */
 import { createHash } from 'node:crypto'
 import type { Api, ProxyRequest } from '../model-apis/api.js'
-import { fieldsOf, parseJson } from '../model-apis/json.js'
+import { programQuestion, type ProgramQuestion } from './program-questions.js'
 
 /** The caller of a request, and the conversations that the caller may use. */
 export interface Caller {
@@ -32,8 +32,8 @@ export interface RequestIdentity {
   readonly listedId: string
   /** The program is a coding agent. It marks its requests and offers its tools in every turn. */
   readonly isCodingAgent: boolean
-  /** The headers mark a background request of the program, which is not a turn of the conversation. */
-  readonly isBackgroundRequest: boolean
+  /** Undefined for a turn of the conversation. */
+  readonly question: ProgramQuestion | undefined
 }
 
 /** The header in which a client names the conversation. */
@@ -43,31 +43,6 @@ export const CONVERSATION_HEADER = 'x-context-ledger-conversation'
 const CODEX_THREAD_HEADERS = ['thread-id', 'conversation_id', 'conversation-id', 'session-id', 'session_id']
 /** The headers in which opencode names a session: with its own provider, and with all others. */
 const OPENCODE_SESSION_HEADERS = ['x-opencode-session', 'x-session-id', 'x-session-affinity']
-/** Background requests of Codex. */
-const CODEX_BACKGROUND_KINDS = new Set<unknown>(['compact', 'compaction', 'review', 'memory_consolidation'])
-
-/** Whether Codex marks a background request. Since version 0.169 the metadata of a turn mark a request for a summary. */
-const isCodexBackgroundRequest = (headers: Headers): boolean =>
-  CODEX_BACKGROUND_KINDS.has(headers.get('x-openai-subagent')) ||
-  CODEX_BACKGROUND_KINDS.has(fieldsOf(parseJson(headers.get('x-codex-turn-metadata') ?? ''))['request_kind'])
-
-/** Whether GitHub Copilot CLI asks for a summary. It names no session, and sends its tools with this request too. */
-const isCopilotBackgroundRequest = (headers: Headers): boolean =>
-  headers.get('x-interaction-type') === 'conversation-compaction'
-
-/** Programs that offer their tools in every turn, and none in a request for a summary or a title. */
-const TOOLLESS_BACKGROUND: ReadonlySet<string> = new Set(['codex', 'opencode'])
-
-/**
- * Whether a program asks for a summary or a title of its conversation. No header of opencode says so, and none of Codex
- * before version 0.169.
- */
-export const isToollessBackground = (
-  { program, isCodingAgent }: RequestIdentity,
-  conversation: { readonly toolsHash: string },
-  { tools }: ProxyRequest,
-): boolean => isCodingAgent && TOOLLESS_BACKGROUND.has(program) && tools.length === 0 && conversation.toolsHash !== ''
-
 const firstHeader = (headers: Headers, names: readonly string[]): string | undefined =>
   names.map((name) => headers.get(name)?.trim()).find((value) => value !== undefined && value !== '')
 
@@ -127,7 +102,6 @@ export function identifyRequest(api: Api, request: ProxyRequest, headers: Header
     isNamed: named !== undefined,
     listedId: listedIdOf(api, request, caller),
     isCodingAgent: program !== undefined,
-    isBackgroundRequest:
-      (codexThread !== undefined && isCodexBackgroundRequest(headers)) || isCopilotBackgroundRequest(headers),
+    question: programQuestion(request, headers),
   }
 }

@@ -6,8 +6,9 @@
 import { LRUCache } from 'lru-cache'
 import type { ProxyRequest } from '../model-apis/api.js'
 import type { ConversationCache } from './conversation-cache.js'
-import { listedIdPrefix, type RequestIdentity } from './identify-request.js'
-import { isProvenContinuation, matchRequest, provenRestart, type Restart } from './match-request.js'
+import { listedIdPrefix, type Caller, type RequestIdentity } from './identify-request.js'
+import { commonPrefixLength, isProvenContinuation, matchRequest, provenRestart, type Restart } from './match-request.js'
+import type { ProgramQuestion } from './program-questions.js'
 import { newTrackedConversation, type TrackedConversation } from './tracked-conversation.js'
 
 /** The conversation of a request. */
@@ -31,21 +32,25 @@ const MAX_RECENT = 64
 /** How a list fits a conversation with the same start, the best last. */
 const FITS = ['edits', 'continues', 'repeats'] as const
 
-/** How well a conversation fits a background request. It may come while a turn of the conversation is answered. */
-function backgroundFitOf(conversation: TrackedConversation, request: ProxyRequest): number | undefined {
-  const history = { ...request, messages: request.messages.slice(0, -1) }
-  const { kind } = matchRequest(conversation, history, false)
-  return kind === 'continues' || kind === 'repeats' ? conversation.entries.length : undefined
+/**
+ * How well a conversation fits a question that a program asks about it: the number of its messages that the list has, or
+ * quotes. The question may come while a turn of the conversation is answered, with new results of tools.
+ */
+function questionFitOf(
+  { entries }: TrackedConversation,
+  { messages }: ProxyRequest,
+  { isSummary }: ProgramQuestion,
+  quoted: ReadonlySet<string>,
+): number {
+  if (quoted.size > 0) return entries.filter(({ hash }) => quoted.has(hash)).length
+  const length = commonPrefixLength({ entries }, messages)
+  const isNextQuestion = length === messages.length - 1 || (!isSummary && messages[length]?.input.role === 'user')
+  return isNextQuestion || length === entries.length ? length : 0
 }
 
 /** The better a conversation fits a list, the greater. Undefined if another client may be using the conversation. */
-function fitOf(
-  conversation: TrackedConversation,
-  request: ProxyRequest,
-  { isBackgroundRequest }: Pick<RequestIdentity, 'isBackgroundRequest'>,
-): number | undefined {
+function fitOf(conversation: TrackedConversation, request: ProxyRequest): number | undefined {
   const { entries, exchange, hasIncompleteAnswer } = conversation
-  if (isBackgroundRequest) return backgroundFitOf(conversation, request)
   const { length } = request.messages
   // A client waits for its answer, so a request during another one is another client's.
   if (exchange?.state === 'open' || entries.length === 0) return undefined
@@ -82,11 +87,30 @@ export class ListedConversations {
     if (request.upstreamHistory?.kind === 'response') return undefined
     let best: { readonly place: Place; readonly fit: number } | undefined
     for await (const conversation of this.sameStart(identity)) {
-      const fit = fitOf(conversation, this.complete(conversation, request), identity)
+      const fit = fitOf(conversation, this.complete(conversation, request))
       if (fit === undefined || (best !== undefined && best.fit >= fit)) continue
       best = { place: { key: keyOf(conversation.conversationId), conversation }, fit }
     }
     return best?.place
+  }
+
+  /** The conversation that a program asks about. Its question may have other instructions than its turns. */
+  async findQuestioned(
+    { caller, listedId }: RequestIdentity,
+    request: ProxyRequest,
+    question: ProgramQuestion,
+    quoted: ReadonlySet<string>,
+  ): Promise<Place | undefined> {
+    let best: { readonly conversation: TrackedConversation; readonly fit: number } | undefined
+    const compare = (conversation: TrackedConversation): void => {
+      const fit = questionFitOf(conversation, this.complete(conversation, request), question, quoted)
+      if (fit > (best?.fit ?? 0)) best = { conversation, fit }
+    }
+    for (const conversation of await this.recentOf(caller)) compare(conversation)
+    for await (const conversation of this.sameStart({ listedId, caller })) compare(conversation)
+    return best === undefined
+      ? undefined
+      : { key: keyOf(best.conversation.conversationId), conversation: best.conversation }
   }
 
   /**
@@ -94,29 +118,28 @@ export class ListedConversations {
    * than one.
    */
   async findRestarted(identity: RequestIdentity, request: ProxyRequest): Promise<Place | undefined> {
-    const { caller } = identity
-    const prefix = listedIdPrefix(caller.keyId)
-    const places: Place[] = []
-    let compared = 0
-    for (const conversation of this.conversations.recent()) {
-      compared += 1
-      if (compared > MAX_RECENT) break
-      if (!conversation.conversationId.startsWith(prefix)) continue
-      const place = this.restartedPlace(conversation, request, identity)
-      if (place !== undefined && (await caller.mayUse(conversation.conversationId))) places.push(place)
-    }
+    const recent = await this.recentOf(identity.caller)
+    const places = recent.flatMap((conversation) => this.restartedPlace(conversation, request) ?? [])
     return places.length === 1 ? places[0] : undefined
+  }
+
+  /** The conversations in memory that no header identifies and that the caller may use, most recently used first. */
+  private async recentOf(caller: Caller): Promise<readonly TrackedConversation[]> {
+    const prefix = listedIdPrefix(caller.keyId)
+    const recent = [...this.conversations.recent()].slice(0, MAX_RECENT)
+    const listed = recent.filter(({ conversationId }) => conversationId.startsWith(prefix))
+    const areUsable = await Promise.all(listed.map(async ({ conversationId }) => await caller.mayUse(conversationId)))
+    return listed.filter((_conversation, index) => areUsable[index])
   }
 
   /** The same place now, after other requests of its conversation. Undefined if the list no longer fits it. */
   async recheck(
     { key, conversation: { conversationId }, restart }: Place,
     request: ProxyRequest,
-    identity: RequestIdentity,
   ): Promise<Place | undefined> {
     const conversation = await this.conversations.get(conversationId)
-    if (restart !== undefined) return this.restartedPlace(conversation, request, identity)
-    const fit = fitOf(conversation, this.complete(conversation, request), identity)
+    if (restart !== undefined) return this.restartedPlace(conversation, request)
+    const fit = fitOf(conversation, this.complete(conversation, request))
     return fit === undefined ? undefined : { key, conversation }
   }
 
@@ -138,23 +161,21 @@ export class ListedConversations {
     this.remembered.set(listedId, [conversationId, ...otherIds].slice(0, MAX_REMEMBERED))
   }
 
-  private restartedPlace(
-    conversation: TrackedConversation,
-    request: ProxyRequest,
-    identity: RequestIdentity,
-  ): Place | undefined {
+  private restartedPlace(conversation: TrackedConversation, request: ProxyRequest): Place | undefined {
     if (conversation.exchange?.state === 'open') return undefined
     const key = keyOf(conversation.conversationId)
     const completed = this.complete(conversation, request)
     const restart = provenRestart(conversation, completed)
     if (restart !== undefined) return { key, conversation, restart }
-    const isContinued =
-      isProvenContinuation(conversation, completed) && fitOf(conversation, completed, identity) !== undefined
+    const isContinued = isProvenContinuation(conversation, completed) && fitOf(conversation, completed) !== undefined
     return isContinued ? { key, conversation } : undefined
   }
 
   /** The conversations with the same start that the caller may use. */
-  private async *sameStart({ listedId, caller }: RequestIdentity): AsyncGenerator<TrackedConversation> {
+  private async *sameStart({
+    listedId,
+    caller,
+  }: Pick<RequestIdentity, 'listedId' | 'caller'>): AsyncGenerator<TrackedConversation> {
     for (const id of numberedIds(listedId)) {
       if (!(await caller.mayUse(id))) continue
       const conversation = await this.conversations.get(id)

@@ -29,7 +29,7 @@ export type RequestMatch =
 
 /** The distinctive part of an answer: a program may remove the tags and put words of its own before the summary. */
 function distinctiveText(text: string): string {
-  const inner = /<summary>([\s\S]*)<\/summary>/u.exec(text)?.[1] ?? text
+  const inner = /<(summary|state_snapshot)>([\s\S]*)<\/\1>/u.exec(text)?.[2] ?? text
   return inner.trim()
 }
 
@@ -115,7 +115,10 @@ function preferLaterEntries(
 }
 
 /** The number of messages at the start that are equal in the list and in the conversation. */
-function commonPrefixLength({ entries }: TrackedConversation, messages: readonly SourceMessage[]): number {
+export function commonPrefixLength(
+  { entries }: Pick<TrackedConversation, 'entries'>,
+  messages: readonly SourceMessage[],
+): number {
   let length = 0
   while (length < messages.length && length < entries.length && entries[length]?.hash === messages[length]?.hash)
     length += 1
@@ -283,14 +286,16 @@ export function provenRestart(
   const summary = isNew ? requestedSummaryIn(conversation, first) : undefined
   const isCompacted = isNew && conversation.providerCompactions.has(first.hash)
   // The question for the summary and its answer are not kept.
-  const isLast = summary !== undefined && summary.id === conversation.entries.at(-1)?.id
+  const isLast = summary?.id !== undefined && summary.id === conversation.entries.at(-1)?.id
   const entries = isLast ? conversation.entries.slice(0, -2) : conversation.entries
   for (const start of summary === undefined && !isCompacted ? [0, 1] : [1]) {
     const length = keptLength(entries, messages, start)
     const tail = entries.slice(entries.length - length)
     const characters = tail.reduce((sum, each) => sum + each.characters, 0)
     const isProven = isCompacted || summary !== undefined || (length >= MIN_KEPT && characters >= MIN_KEPT_CHARACTERS)
-    if (!isProven || length === entries.length || messages.length === start) continue
+    // After its summary, a program may let the model go on without a new message.
+    const hasNext = messages.length > start || summary !== undefined
+    if (!isProven || length === entries.length || !hasNext) continue
     return {
       kind: 'restarts',
       matchedEntries: new Map(tail.map((_entry, index) => [start + index, entries.length - length + index])),
@@ -311,7 +316,8 @@ export function isProvenContinuation(
 ): boolean {
   const characters = entries.reduce((sum, each) => sum + each.characters, 0)
   return (
-    entries.length >= MIN_KEPT &&
+    // A list that begins with an answer was restarted with a summary.
+    (entries.length >= MIN_KEPT || entries[0]?.role === 'assistant') &&
     characters >= MIN_KEPT_CHARACTERS &&
     messages.length > entries.length &&
     hashTools(tools) === toolsHash &&
@@ -324,9 +330,13 @@ function requestedSummaryIn(
   conversation: TrackedConversation,
   message: SourceMessage,
 ): TrackedConversation['answerTexts'][number] | undefined {
-  if (message.input.role === 'assistant' || message.input.role === 'tool') return undefined
-  const content = contentText(message.input.content)
-  return distinctiveAnswers(conversation).findLast(({ text, isSummary }) => isSummary && content.includes(text))
+  const { role, content } = message.input
+  if (role === 'tool') return undefined
+  const text = contentText(content)
+  return distinctiveAnswers(conversation).findLast(
+    // Some programs write the summary as an answer. An answer of a turn is none.
+    (answer) => answer.isSummary && (role !== 'assistant' || answer.id === undefined) && text.includes(answer.text),
+  )
 }
 
 /** The recorded entries that a restarted list keeps: index in the list → id of the recorded message. */

@@ -21,16 +21,18 @@ import {
 import { withClearedMessages } from './cleared-messages.js'
 import { asSourceMessage, fromProviderCompaction, withOmittedTail, withUpstreamHistory } from './complete-request.js'
 import { createConversationCache, type ConversationCache } from './conversation-cache.js'
-import { identifyRequest, isToollessBackground, type Caller, type RequestIdentity } from './identify-request.js'
+import { identifyRequest, type Caller, type RequestIdentity } from './identify-request.js'
 import type { Fields } from '../model-apis/json.js'
 import { LedgerWriter } from './ledger-writer.js'
 import { ListedConversations, type Place } from './listed-conversations.js'
 import { isTaggedSummary, matchRequest, summaryQuestionIndex } from './match-request.js'
 import { backgroundContext, OBSERVED_CONVERSATION, outgoingContext } from './outgoing-context.js'
+import { isToollessQuestion, quotedHashes, type ProgramQuestion } from './program-questions.js'
 import { recordObserved } from './record-observed.js'
 import { OwnedRecorder } from './record-owned.js'
 import { answerInput, type AnswerEnding } from './recorded-input.js'
 import {
+  asksForSummary,
   entryOf,
   hashTools,
   messageIdAfter,
@@ -114,8 +116,8 @@ interface AnswerPosition {
   readonly last: Entry | undefined
   readonly context: Context | undefined
   readonly summary: SummaryRequest | undefined
-  /** The text of the last message of the user. */
-  readonly questionText: string
+  /** The last message of the user asks for a summary of the conversation. */
+  readonly asksForSummary: boolean
 }
 
 /** A request that is to be recorded. */
@@ -187,9 +189,22 @@ export class Recorder {
     }
   }
 
+  /** Records a question that a program asks about a conversation, without a header that identifies it. */
+  private async recordQuestion(incoming: IncomingRequest, question: ProgramQuestion): Promise<RequestRecord> {
+    const { identity, request } = incoming
+    const quoted = quotedHashes(request, await this.redactor())
+    const place = await this.listed.findQuestioned(identity, request, question, quoted)
+    return await this.turns.runInOrder(place?.key ?? identity.listedId, async () => {
+      if (place === undefined) return await this.recordInTurn(incoming, await this.listed.begin(identity))
+      const conversation = await this.conversations.get(place.conversation.conversationId)
+      return await this.recordInTurn(incoming, { ...place, conversation })
+    })
+  }
+
   /** Records a request without a header that identifies its conversation. */
   private async recordListed(incoming: IncomingRequest): Promise<RequestRecord> {
     const { identity, request } = incoming
+    if (identity.question !== undefined) return await this.recordQuestion(incoming, identity.question)
     const { listedId } = identity
     const recordIn = async (place: Place): Promise<RequestRecord> => await this.recordInTurn(incoming, place)
     const continued = await this.turns.runInOrder(listedId, async () => {
@@ -202,7 +217,7 @@ export class Recorder {
       restarted === undefined
         ? undefined
         : await this.turns.runInOrder(restarted.key, async () => {
-            const place = await this.listed.recheck(restarted, request, identity)
+            const place = await this.listed.recheck(restarted, request)
             if (place === undefined) return undefined
             this.listed.remember(listedId, place.conversation.conversationId)
             return await recordIn(place)
@@ -223,7 +238,8 @@ export class Recorder {
     const sent = this.withRecordedContents(conversation, fromProviderCompaction(conversation, received))
     const completed = identity.isCodingAgent ? withOmittedTail(conversation, sent) : sent
     const request = withUpstreamHistory(conversation, completed, response?.length)
-    const isBackground = identity.isBackgroundRequest || isToollessBackground(identity, conversation, request)
+    const { question: asked, isCodingAgent, program } = identity
+    const isBackground = asked !== undefined || (isCodingAgent && isToollessQuestion(program, conversation, request))
     const match = isBackground
       ? ({ kind: 'side-request' } as const)
       : (restart ?? matchRequest(conversation, request, identity.isCodingAgent))
@@ -232,11 +248,13 @@ export class Recorder {
     const length = request.messages.length
     const position = (context?: Context): AnswerPosition => {
       const last = conversation.entries[length - 1]
-      const questionText = contentText(request.messages.findLast(({ input }) => input.role === 'user')?.input.content)
-      return { conversation, key, identity, length, last, context, summary, questionText }
+      const text = contentText(request.messages.findLast(({ input }) => input.role === 'user')?.input.content)
+      const isSummary = asked?.isSummary === true || asksForSummary(text)
+      return { conversation, key, identity, length, last, context, summary, asksForSummary: isSummary }
     }
     try {
-      if (isBackground) conversation = await this.recordBeforeQuestion(conversation, request, identity)
+      if (isBackground && asked?.isSummary !== false)
+        conversation = await this.recordBeforeQuestion(conversation, request, identity)
       if (match.kind === 'side-request') {
         const outgoing =
           isBackground && this.mode === 'compact'
@@ -343,7 +361,7 @@ export class Recorder {
             if (answer === undefined) return
             if ('unreadable' in answer) await this.noteUnreadable(position, answer.unreadable)
             else if (outcome === 'recorded') await this.recordAnswer(position, answer, ending, more)
-            else rememberAnswer(conversation, answer, position.questionText)
+            else rememberAnswer(conversation, answer, position.asksForSummary)
           })
           return true
         } catch (error) {
@@ -362,14 +380,14 @@ export class Recorder {
     ending: AnswerEnding,
     more: Fields,
   ): Promise<void> {
-    const { length, last, identity, context, questionText } = position
+    const { length, last, identity, context, asksForSummary: isSummary } = position
     const conversation = await this.conversations.get(position.conversation.conversationId)
     const { entries } = conversation
     for (const element of answer.compactions ?? [])
       conversation.providerCompactions.add(asRecorded(compactionMessage(element), await this.redactor()).hash)
     const input = answerInput(answer, ending, context, more)
     if (input === undefined || entries.length < length) {
-      rememberAnswer(conversation, answer, questionText)
+      rememberAnswer(conversation, answer, isSummary)
       return
     }
     const message = asRecorded(sourceMessage(input, []), await this.redactor())
@@ -383,12 +401,12 @@ export class Recorder {
       later.some(({ role }) => role !== 'assistant') ||
       (later.length > 0 && conversation.contextOwner !== 'program')
     if (isRecorded || isLate) {
-      rememberAnswer(conversation, answer, questionText, isRecorded ? later[0]?.id : undefined)
+      rememberAnswer(conversation, answer, isSummary, isRecorded ? later[0]?.id : undefined)
       return
     }
     if (later.length > 0) conversation.branchSeed = nextBranchSeed(conversation, 'rewind')
     const id = messageIdAfter(conversation, question?.id ?? question?.hash, message.hash)
-    rememberAnswer(conversation, answer, questionText, id)
+    rememberAnswer(conversation, answer, isSummary, id)
     await this.appendAnswer(conversation, { ...input, id }, recordedIds(later), identity)
     conversation.entries = [...conversation.entries.slice(0, length), entryOf(message, id)]
     conversation.hasIncompleteAnswer = !answer.isComplete
@@ -445,8 +463,8 @@ export class Recorder {
 const rememberAnswer = (
   conversation: TrackedConversation,
   { message }: Answer,
-  question: string,
+  isSummary: boolean,
   id?: string,
 ): void => {
-  rememberAnswerText(conversation, contentText(message?.content), id, question)
+  rememberAnswerText(conversation, contentText(message?.content), id, isSummary)
 }

@@ -84,15 +84,18 @@ const digest = (text: string): string => createHash('sha256').update(text).diges
 export const hashTools = (tools: readonly unknown[]): string =>
   tools.length === 0 ? '' : digest(jsonText(recordable(tools)))
 
+/** Whether a text asks for a summary of the conversation. */
+export const asksForSummary = (question: string): boolean => SUMMARY.test(question) && CONVERSATION.test(question)
+
 /** Keeps the text of an answer, to recognize it in a later summary. */
 export function rememberAnswerText(
   conversation: TrackedConversation,
   text: string,
   id: string | undefined,
-  question: string,
+  isSummary: boolean,
 ): void {
   if (text.length < MIN_DISTINCTIVE_CHARACTERS) return
-  conversation.answerTexts.push({ text, id, isSummary: SUMMARY.test(question) && CONVERSATION.test(question) })
+  conversation.answerTexts.push({ text, id, isSummary })
   if (conversation.answerTexts.length > MAX_ANSWER_TEXTS) conversation.answerTexts.shift()
 }
 

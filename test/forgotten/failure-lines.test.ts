@@ -150,7 +150,7 @@ const returned = (id: string, text: string, isError = false): ReportMessage => (
   revision: 2,
   role: 'tool',
   text,
-  ownText: '',
+  ownText: text,
   tokens: 1,
   toolCallId: id,
   isError,

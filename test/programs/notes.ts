@@ -9,6 +9,8 @@ interface ArrivedNote {
   readonly request: number
   /** Milliseconds between the end of the compaction and that request. */
   readonly delayMs: number
+  /** The texts of that request without its notes. */
+  readonly context: string
 }
 
 /** A compaction, and the notes that arrived before the next one. */
@@ -18,14 +20,16 @@ export interface NotedCompaction {
   readonly requests: number
 }
 
-/** The notes in a request, each to the end of its text. */
-const notesIn = ({ request: { instructions, messages } }: ReceivedRequest): readonly string[] =>
-  [instructions, ...messages.flatMap(({ texts }) => texts)].flatMap((text) =>
-    text
-      .split(NOTE_BEGINNING)
-      .slice(1)
-      .map((note) => `${NOTE_BEGINNING}${note}`),
+/** The notes in a request, each to the end of its text, and the rest of its texts. */
+function textsIn({ request: { instructions, messages } }: ReceivedRequest): { notes: readonly string[]; rest: string } {
+  const texts = [instructions, ...messages.flatMap((message) => message.texts)].map((text) =>
+    text.split(NOTE_BEGINNING),
   )
+  return {
+    notes: texts.flatMap(([, ...notes]) => notes.map((note) => `${NOTE_BEGINNING}${note}`)),
+    rest: texts.map(([before]) => before).join('\n'),
+  }
+}
 
 /** The texts that an earlier request does not have. */
 function newTexts(texts: readonly string[], earlier: readonly string[]): readonly string[] {
@@ -50,14 +54,14 @@ export function notedCompactions(requests: readonly ReceivedRequest[], delayMs: 
       if (isCompacting) compactions.pop()
       compactions.push({ notes: [], requests: 0, endedAt })
     } else {
-      const texts = notesIn(each)
+      const { notes, rest: context } = textsIn(each)
       const current = compactions.at(-1)
       if (current !== undefined) {
         current.requests += 1
-        for (const text of newTexts(texts, earlier))
-          current.notes.push({ text, request: current.requests, delayMs: each.receivedAt - current.endedAt })
+        for (const text of newTexts(notes, earlier))
+          current.notes.push({ text, context, request: current.requests, delayMs: each.receivedAt - current.endedAt })
       }
-      earlier = texts
+      earlier = notes
     }
     isCompacting = each.purpose === 'compaction'
   }

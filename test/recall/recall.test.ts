@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { readFileSync } from 'node:fs'
 import { openLedger, type Ledger, type MessageInput } from '../../src/index.js'
 import { contentText } from '../../src/domain/values/message.js'
+import { NOTE_BEGINNING } from '../../src/domain/values/recall-note.js'
 import { histories } from '../support/arbitraries.js'
 
 const EXAMPLE = 'examples/claude-code-session.jsonl'
@@ -39,11 +40,11 @@ const filler = (number: number): MessageInput[] =>
   }))
 
 /** The note for messages that were compacted away, with newer messages behind them. */
-async function noteFor(messages: readonly MessageInput[]): Promise<string> {
+async function noteFor(messages: readonly MessageInput[], tokens?: number): Promise<string> {
   const id = newId()
   await ledger.append(id, [...messages, ...filler(30)])
   await ledger.admin.waitForCompaction()
-  const { text, compactions } = await ledger.recall(id)
+  const { text, compactions } = await ledger.recall(id, tokens === undefined ? {} : { tokens })
   expect(compactions).toBeGreaterThan(0)
   return text
 }
@@ -115,6 +116,15 @@ describe('a note', () => {
     ['TaskCreate', { subject: 'Round only at the end' }],
   ])('reads the list of tasks of %s', async (name, input) => {
     expect(await noteFor(call('c1', name, input, 'Task #1 created'))).toContain('to do: Round only at the end')
+  })
+
+  it('does not quote an earlier note that a hook added to a result', async () => {
+    const { text: earlier } = await ledger.recall(ID)
+    expect(earlier).not.toBe('')
+    const result = `The quay is 40 m long.\n\n${earlier}`
+    const note = await noteFor(call('c1', 'read', { path: 'quay.txt' }, result), 4_000)
+    expect(note).toContain('read(quay.txt): The quay is 40 m long. (r')
+    expect(note.split(NOTE_BEGINNING)).toHaveLength(2)
   })
 
   it('begins with the rules that it is given, and names those that do not fit', async () => {

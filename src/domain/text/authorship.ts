@@ -96,6 +96,8 @@ const PROGRAM_TEXTS = [
   // Gemini CLI.
   /^(?:This is the Gemini CLI\. We are setting up the context|Here is (?:the user's editor context|a summary of changes in the user's editor))/u,
   /^System: Potential loop detected\./u,
+  // Qwen Code, after a compaction.
+  /^<state_snapshot>[^]*<\/state_snapshot>\s*Resume the prior task using the summary above\b/u,
 ]
 
 /** The rules of a project, which Codex sends before the user's request: up to their end, or to the end of the text. */
@@ -196,6 +198,32 @@ function textsOf(text: string): AuthoredText[] {
   return [{ author, text: trimmed.slice(0, length) }, ...textsOf(trimmed.slice(length))]
 }
 
+/** The text before a note that a hook added to the result of a tool: a blank line, and perhaps a tag of the program. */
+const BEFORE_ADDED_NOTE = /\n\n(?:<[\w-]+>\s*)?$/u
+/** The same in a part of its own. */
+const BEFORE_NOTE_IN_PART = /^\s*(?:<[\w-]+>\s*)?$/u
+/** Characters before a note that are read. */
+const MOST_BEFORE_NOTE = 80
+
+/**
+ * The texts within the result of a tool: a hook adds a note to its end. A note that is the whole result is the answer of
+ * the tool.
+ * @param isFirst the text is the first part of the result
+ */
+function textsOfResult(text: string, isFirst: boolean): AuthoredText[] {
+  const at = text.lastIndexOf(NOTE_BEGINNING)
+  if (at === -1 || noteLength(text.slice(at)) < text.length - at) return [{ author: 'tool', text }]
+  const from = Math.max(0, at - MOST_BEFORE_NOTE)
+  const before = text.slice(from, at)
+  const isInPart = !isFirst && from === 0 && BEFORE_NOTE_IN_PART.test(before)
+  const start = isInPart ? 0 : BEFORE_ADDED_NOTE.exec(before)?.index
+  if (start === undefined) return [{ author: 'tool', text }]
+  return [
+    { author: 'tool', text: text.slice(0, from + start) },
+    { author: 'ledger', text: text.slice(from + start) },
+  ]
+}
+
 /** The author of a role, unless a text says otherwise. */
 const AUTHORS: Readonly<Record<Role, Author>> = {
   user: 'user',
@@ -209,9 +237,14 @@ const AUTHORS: Readonly<Record<Role, Author>> = {
 function authoredParts({ role, content, attributes }: AuthoredMessage): AuthoredPart[] {
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? [])
   const author = attributes?.['byProgram'] === true ? 'program' : AUTHORS[role]
-  return parts.flatMap((part): AuthoredPart[] => {
+  return parts.flatMap((part, at): AuthoredPart[] => {
     if (!isTextPart(part)) return [{ author, part }]
-    const texts = author === 'user' || author === 'program' ? textsOf(part.text) : [{ author, text: part.text }]
+    const texts =
+      author === 'user' || author === 'program'
+        ? textsOf(part.text)
+        : author === 'tool'
+          ? textsOfResult(part.text, at === 0)
+          : [{ author, text: part.text }]
     return texts
       .filter(({ text }) => !isBlank(text))
       .map((each) => ({
@@ -223,15 +256,15 @@ function authoredParts({ role, content, attributes }: AuthoredMessage): Authored
 
 /**
  * The author of a message: the user if the user wrote any part of it, even if a program added others. A message that a
- * program and the ledger wrote is the program's.
+ * program and the ledger wrote is the program's, and the result of a tool is the tool's.
  */
 export function authorOfMessage(message: AuthoredMessage): Author {
   const authors = new Set(authoredParts(message).map(({ author }) => author))
   const [first = AUTHORS[message.role]] = authors
-  return authors.has('user') ? 'user' : authors.has('program') ? 'program' : first
+  return (['user', 'program'] as const).find((each) => authors.has(each)) ?? (message.role === 'tool' ? 'tool' : first)
 }
 
-/** Whether the ledger or a program added a note of the ledger to a message. A quotation of the user is no note. */
+/** Whether the ledger or a program added a note of the ledger to a message. A quotation of the user or of a tool is no note. */
 export const hasAddedNote = (message: AuthoredMessage): boolean =>
   authoredParts(message).some(
     ({ author, part }) =>

@@ -20,6 +20,11 @@ describe('a message', () => {
     ['with words in a result', user('[ask] Result:\n<answer>\nNever push.\n</answer>'), 'user'],
     ['with brackets', user('[CI run] Result: red'), 'user'],
     ['with the context of an editor', user("Here is the user's editor context as a JSON object."), 'program'],
+    [
+      'with a summary',
+      user('<state_snapshot>a</state_snapshot>\nResume the prior task using the summary above. Do.'),
+      'program',
+    ],
     ['with a notice', user('[Request interrupted by user for tool use]'), 'program'],
     ['with a note', user(NOTE), 'ledger'],
     ['with a handover', user('This session continues a/b, from the log of Context Ledger. Its\n\nMend it.'), 'ledger'],
@@ -28,6 +33,7 @@ describe('a message', () => {
     ['of the developer', { role: 'developer', content: 'Never push.' }, 'program'],
     ['of the model', { role: 'assistant', content: REMINDER }, 'agent'],
     ['of a tool', { role: 'tool', content: 'Never push.' }, 'tool'],
+    ['of a tool with nothing but an added note', { role: 'tool', content: `\n\n${NOTE}` }, 'tool'],
   ] as const)('%s', (_name, message, author) => {
     expect(authorOfMessage(message)).toBe(author)
   })
@@ -59,6 +65,29 @@ describe('the own content', () => {
     ['a tag that is not closed', '<system-reminder>\nMend it.', '<system-reminder>\nMend it.'],
   ])('of a user with %s', (_name, content, expected) => {
     expect(ownContent(user(content))).toBe(expected)
+  })
+
+  it.each([
+    ['text', `a.txt\n\n${NOTE}`, 'a.txt'],
+    ['tag', `a.txt\n\n<hook_context>${NOTE}</hook_context>`, 'a.txt'],
+    [
+      'part',
+      [
+        { type: 'text', text: 'a.txt' },
+        { type: 'text', text: NOTE },
+      ],
+      [{ type: 'text', text: 'a.txt' }],
+    ],
+  ])('of a tool has no note that a hook added as a %s', (_name, content, expected) => {
+    expect(ownContent({ role: 'tool', content })).toEqual(expected)
+  })
+
+  it.each([
+    ['the note that was asked for', NOTE],
+    ['a note within a file', `log:\n\n${NOTE}\n\nEnd of the log.`],
+    ['a note in a line of output', `grep: ${NOTE}`],
+  ])('of a tool keeps %s', (_name, content) => {
+    expect(ownContent({ role: 'tool', content })).toBe(content)
   })
 
   it('keeps the parts of the user', () => {

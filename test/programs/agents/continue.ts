@@ -21,8 +21,9 @@ export const continueCli: AgentProgram = {
   },
   purposeOf(request) {
     const last = request.messages.findLast(({ role }) => role === 'user')
-    if (request.tools.length > 0) return 'turn'
-    return last?.texts.some((text) => /summar/iu.test(text)) === true ? 'compaction' : 'other'
+    // It offers its tools with this question too.
+    const isQuestion = last?.texts.some((text) => text.startsWith('Please provide a concise summary of our')) === true
+    return isQuestion ? 'compaction' : request.tools.length > 0 ? 'turn' : 'other'
   },
   summary: (text) => text,
   async configure({ home, modelUrl }) {

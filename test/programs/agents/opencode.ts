@@ -57,7 +57,9 @@ export const opencode: AgentProgram = {
   }),
   transcripts: ['.local/share/opencode'],
   turn: (prompt, session) => ({
-    words: ['run', '--format', 'json', ...(session === undefined ? [] : ['--session', session]), prompt],
+    words: ['run', '--format', 'json', ...(session === undefined ? [] : ['--session', session])],
+    // It puts quotation marks around a prompt among its arguments, and escapes those in it.
+    input: prompt,
   }),
   async sessionOf({ stdout }) {
     const events = stdout.split('\n').map((line) => fieldsOf(jsonOf(line)))

@@ -2,12 +2,18 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentProgram } from '../agent.js'
+import type { ToolUse } from '../model/script.js'
 
 const SETTINGS = {
   security: { auth: { selectedType: 'openai' }, folderTrust: { enabled: false } },
   privacy: { usageStatisticsEnabled: false },
   general: { enableAutoUpdate: false },
 }
+
+const shell = (command: string): ToolUse => ({
+  name: 'run_shell_command',
+  input: { command, description: 'Run a command', is_background: false },
+})
 
 export const qwen: AgentProgram = {
   name: 'qwen',
@@ -19,16 +25,18 @@ export const qwen: AgentProgram = {
     needsNode24: true,
   },
   tools: {
-    read: (path) => ({ name: 'read_file', input: { file_path: path } }),
-    write: (path, content) => ({ name: 'write_file', input: { file_path: path, content } }),
-    list: () => ({
-      name: 'run_shell_command',
-      input: { command: 'ls', description: 'List the folder', is_background: false },
-    }),
+    // Its tools for files want absolute paths.
+    read: (path) => shell(`cat ${path}`),
+    write: (path, text) => shell(`printf '%s' '${text}' > ${path}`),
+    list: () => shell('ls'),
   },
   purposeOf(request) {
     const all = request.messages.map(({ texts }) => texts.join('\n')).join('\n')
-    if (request.tools.length === 0 && all.includes('state_snapshot')) return 'compaction'
+    // It offers its tools with the question if it hopes for the prompt cache.
+    const last = request.messages.findLast(({ role }) => role === 'user')?.texts.at(-1) ?? ''
+    if (last.includes('<state_snapshot>') && !last.startsWith('<state_snapshot>')) return 'compaction'
+    // A sub-agent of its own, which works on a copy of the conversation.
+    if (all.includes('memory extraction subagent')) return 'other'
     return request.tools.length === 0 ? 'other' : 'turn'
   },
   summary: (text) => `<state_snapshot><overall_goal>${text}</overall_goal></state_snapshot>`,
@@ -49,6 +57,7 @@ export const qwen: AgentProgram = {
     const settings = { ...SETTINGS, mcpServers: { 'context-ledger': { command, args, trust: true } } }
     await writeFile(join(home, '.qwen', 'settings.json'), JSON.stringify(settings))
   },
-  tokensToCompact: 1_000_000,
+  // Above 977,000 it refuses the next prompt.
+  tokensToCompact: 940_000,
   additions: [],
 }

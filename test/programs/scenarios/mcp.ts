@@ -12,20 +12,25 @@ import { CONTEXT_LEDGER, type Trial, type Turn } from '../trial.js'
 
 const RULE = 'Rule: never touch harbour_prod.'
 
-/** A session with compactions. Returns it for the next turn. */
+/** A session with compactions, imported after each turn: some programs drop what they compact. Returns it for the next turn. */
 async function compactedSession(trial: Trial): Promise<string | undefined> {
   const tokens = `@${String(trial.agent.tokensToCompact)}`
   const steps = ['read notes.txt', `ls | say ${tokens}`, `ls ${tokens} | read plan.txt`]
   let session: string | undefined
-  for (const [at, step] of steps.entries())
+  for (const [at, step] of steps.entries()) {
     session = (await trial.turn(`${at === 0 ? RULE : 'Go on.'} [[turn-${String(at)}: ${step}]]`, session)).session
+    await importSessions(trial)
+  }
   return session
 }
 
-/** Imports the session. Returns the id of its conversation. */
-async function recordedId(trial: Trial): Promise<string | undefined> {
+async function importSessions(trial: Trial): Promise<void> {
   const paths = trial.agent.transcripts.map((path) => join(trial.site.home, path)).filter((path) => existsSync(path))
   await trial.ledger('import', ...paths, '--from', trial.agent.name)
+}
+
+/** The id of the recorded conversation. */
+async function recordedId(trial: Trial): Promise<string | undefined> {
   const { stdout } = await trial.ledger('list', '--json')
   const [conversation] = listOf(fieldsOf(jsonOf(stdout))['conversations'])
   const { conversationId } = fieldsOf(conversation)
@@ -65,8 +70,8 @@ async function run(trial: Trial): Promise<void> {
   trial.check('the turn', status === 0, stderr.slice(-300) || stdout.slice(-300))
   const note = resultOf(turns, 'recall')
   const list = resultOf(turns, 'list_conversations')
-  // Some programs keep every message of the user.
-  const isLost = !JSON.stringify(turns[0]?.request.messages).includes(RULE)
+  // Some programs keep every message of the user, and some cannot resume the session.
+  const isLost = agent.resume === undefined && !JSON.stringify(turns[0]?.request.messages ?? []).includes(RULE)
   const isWhole = note.includes(id) && (!isLost || (note.includes(NOTE_BEGINNING) && note.includes(RULE)))
   trial.check('result of recall', isWhole, note.slice(0, 300))
   trial.check('result of list_conversations', list.includes(id), list.slice(0, 300))

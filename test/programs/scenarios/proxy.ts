@@ -281,7 +281,7 @@ class ProxiedLedger {
     const asked = this.received
       .filter(({ purpose }) => purpose !== 'turn')
       .map(({ request }) => request.messages.findLast(({ role }) => role === 'user')?.texts.at(-1) ?? '')
-      .filter((text) => text !== '' && !this.turns.prompts.some((prompt) => text.includes(prompt)))
+      .filter((text) => text !== '' && ![EQUAL, ...this.turns.prompts].some((prompt) => text.includes(prompt)))
     const recorded = asked.filter((text) => this.conversationsWith('user', text).length > 0)
     this.check(
       'questions of the program are no messages',

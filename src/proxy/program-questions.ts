@@ -1,0 +1,126 @@
+/**
+ * Requests that programs make about a conversation and that are no turns of it: questions for a summary, and other work on
+ * a copy of it. The table says how each program marks them. Claude Code marks none: `summaryQuestionIndex` and the answer
+ * show its questions.
+ */
+import { contentText, messageHash, type ProxyRequest, type Redact } from '../model-apis/api.js'
+import { fieldsOf, listOf, parseJson, textOf } from '../model-apis/json.js'
+
+/** A request about a conversation. */
+export interface ProgramQuestion {
+  /** The answer is a summary of the conversation, which a later list may contain. */
+  readonly isSummary: boolean
+}
+
+/** The marks of a question. One of them is enough. */
+interface KnownQuestion extends ProgramQuestion {
+  readonly program: string
+  readonly isInHeaders?: (headers: Headers) => boolean
+  /** The beginning of the first instruction. */
+  readonly instructions?: RegExp
+  /** The text of the last message of the user. */
+  readonly question?: RegExp
+}
+
+/** What Codex calls its questions for a summary, and its other work. */
+const CODEX_SUMMARIES = ['compact', 'compaction']
+const CODEX_WORK = ['review', 'memory_consolidation']
+
+/** Whether the headers of Codex name one of these kinds. Since version 0.169 the metadata of a turn have it. */
+const isOfCodexKind =
+  (kinds: readonly unknown[]) =>
+  (headers: Headers): boolean =>
+    kinds.includes(headers.get('x-openai-subagent')) ||
+    kinds.includes(fieldsOf(parseJson(headers.get('x-codex-turn-metadata') ?? ''))['request_kind'])
+
+/** Qwen Code writes this into the instructions, or into the question if that has the instructions of the turns. */
+const SUMMARIZING_COMPONENT = /^\s*You are the component that summarizes a conversation\b/u
+
+const QUESTIONS: readonly KnownQuestion[] = [
+  { program: 'codex', isSummary: true, isInHeaders: isOfCodexKind(CODEX_SUMMARIES) },
+  { program: 'codex', isSummary: false, isInHeaders: isOfCodexKind(CODEX_WORK) },
+  {
+    program: 'copilot-cli',
+    isSummary: true,
+    isInHeaders: (headers) => headers.get('x-interaction-type') === 'conversation-compaction',
+  },
+  { program: 'pi', isSummary: true, instructions: /^You are a context summarization assistant\./u },
+  {
+    program: 'cline',
+    isSummary: true,
+    instructions: /^Summarize the provided coding session into a concise continuation note\b/u,
+  },
+  {
+    program: 'continue',
+    isSummary: true,
+    question: /^Please provide a concise summary of our conversation so far\b/u,
+  },
+  {
+    program: 'qwen',
+    isSummary: true,
+    instructions: SUMMARIZING_COMPONENT,
+    question: /\bFirst, reason in your <analysis> block\. Then, produce the <state_snapshot>/u,
+  },
+  { program: 'qwen', isSummary: true, question: SUMMARIZING_COMPONENT },
+  {
+    program: 'qwen',
+    isSummary: false,
+    instructions: /^You are now acting as the managed memory extraction subagent\b/u,
+  },
+]
+
+/** Programs that offer their tools in every turn, and none in a request for a summary or a title. No header says so. */
+const TOOLLESS: ReadonlySet<string> = new Set(['codex', 'opencode'])
+
+/** Whether a coding agent asks for a summary or a title of its conversation, and marks that only by the missing tools. */
+export const isToollessQuestion = (
+  program: string,
+  conversation: { readonly toolsHash: string },
+  { tools }: Pick<ProxyRequest, 'tools'>,
+): boolean => TOOLLESS.has(program) && tools.length === 0 && conversation.toolsHash !== ''
+
+/** The last text of the last message, if that is the user's: a program puts its reminders before it. */
+function lastText({ messages }: Pick<ProxyRequest, 'messages'>): string {
+  const input = messages.at(-1)?.input
+  if (input?.role !== 'user') return ''
+  const { content } = input
+  return typeof content === 'string' ? content : (textOf(fieldsOf(listOf(content).at(-1))['text']) ?? '')
+}
+
+/** The question that a request asks about a conversation; undefined for a turn of one. */
+export function programQuestion(
+  request: Pick<ProxyRequest, 'instructions' | 'messages'>,
+  headers: Headers,
+): ProgramQuestion | undefined {
+  const instructions = contentText(request.instructions[0]?.input.content)
+  const last = lastText(request)
+  return QUESTIONS.find(
+    (each) =>
+      each.isInHeaders?.(headers) === true ||
+      each.instructions?.test(instructions) === true ||
+      each.question?.test(last) === true,
+  )
+}
+
+/** The conversation that a question quotes, as the question of pi, of its part of a turn, and of Cline has it. */
+const QUOTATIONS = [
+  /<conversation>\n([^]*)\n<\/conversation>/u,
+  /^# Conversation\n([^]*)\n\n# Instructions\n/u,
+  /\n\nConversation:\n([^]*)$/u,
+]
+/** The beginning of a quoted message. */
+const SPEAKER = /^\[(User|Assistant|Bot)\]: /u
+
+/** The hashes of the messages that a question quotes in its text. */
+export function quotedHashes(request: Pick<ProxyRequest, 'messages'>, redact: Redact): ReadonlySet<string> {
+  const text = lastText(request)
+  const quotation = QUOTATIONS.map((pattern) => pattern.exec(text)?.[1]).find((each) => each !== undefined) ?? ''
+  return new Set(
+    quotation.split(/\n+(?=\[[A-Z][\w ]*\]: )/u).flatMap((message) => {
+      const [beginning = '', speaker] = SPEAKER.exec(message) ?? []
+      if (speaker === undefined) return []
+      const role = speaker === 'User' ? 'user' : 'assistant'
+      return [messageHash(redact({ role, content: message.slice(beginning.length) }))]
+    }),
+  )
+}

@@ -1,0 +1,273 @@
+/**
+ * The law of questions: whatever program asks for a summary of its conversation, and however it marks that, its question
+ * and the answer are no messages, and its compaction is recorded once, in its own conversation.
+ */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { openLedger, type Ledger } from '../../src/index.js'
+import { ownContent } from '../../src/domain/text/authorship.js'
+import { contentText } from '../../src/domain/values/message.js'
+import { startProxy, type ProxyServer } from '../../src/proxy/server.js'
+import { isOfType } from '../../src/recording/read-event.js'
+import { chat } from '../support/upstream-answers.js'
+import { startUpstream, type UpstreamStub } from '../support/upstream-stub.js'
+
+interface Message {
+  readonly role: string
+  readonly content: string
+}
+const user = (content: string): Message => ({ role: 'user', content })
+const assistant = (content: string): Message => ({ role: 'assistant', content })
+
+/** A question for a summary: its headers, its list, and whether it offers the tools of a turn. */
+interface Question {
+  readonly headers?: Readonly<Record<string, string>>
+  readonly messages: readonly Message[]
+  readonly hasTools?: true
+}
+
+interface Program {
+  readonly name: string
+  /** Headers of every request of a session. */
+  readonly headers?: (session: string) => Record<string, string>
+  readonly ask: (instructions: Message, list: readonly Message[]) => Question
+  /** The answer as the program asks for it; its next list has the summary alone. */
+  readonly form?: (summary: string) => string
+  /** The program writes the summary as an answer, keeps nothing else, and lets the model go on. */
+  readonly goesOn?: true
+  /** It adds reminders to the messages of the user, and others to the same message in its next request. */
+  readonly reminds?: true
+  /** Only its answer shows what the question was. */
+  readonly isUnmarked?: true
+}
+
+const TAIL = 'It has a goal, a state and next steps. You must not leave out a path.'
+const quoted = (list: readonly Message[], names: { readonly user: string; readonly assistant: string }): string =>
+  list.map(({ role, content }) => `[${role === 'user' ? names.user : names.assistant}]: ${content}`).join('\n\n')
+const PI = { user: 'User', assistant: 'Assistant' }
+const system = (content: string): Message => ({ role: 'system', content })
+const PI_SYSTEM = system(`You are a context summarization assistant. ${TAIL}`)
+
+const PROGRAMS: readonly Program[] = [
+  {
+    name: 'pi',
+    ask: (_instructions, list) => ({
+      messages: [PI_SYSTEM, user(`<conversation>\n${quoted(list, PI)}\n</conversation>\n\nCreate a summary. ${TAIL}`)],
+    }),
+  },
+  {
+    name: 'pi, a part of a turn',
+    ask: (_instructions, list) => ({
+      messages: [PI_SYSTEM, user(`# Conversation\n${quoted(list, PI)}\n\n# Instructions\nSummarize. ${TAIL}`)],
+    }),
+  },
+  {
+    name: 'cline',
+    ask: (_instructions, list) => ({
+      messages: [
+        system(`Summarize the provided coding session into a concise continuation note. ${TAIL}`),
+        user(`Be concise. ${TAIL}\n\nConversation:\n${quoted(list, { user: 'User', assistant: 'Bot' })}`),
+      ],
+    }),
+  },
+  {
+    name: 'continue',
+    ask: (instructions, list) => ({
+      messages: [instructions, ...list, user(`Please provide a concise summary of our conversation so far. ${TAIL}`)],
+      hasTools: true,
+    }),
+    goesOn: true,
+  },
+  {
+    name: 'qwen',
+    ask: (_instructions, list) => ({
+      messages: [
+        system(`You are the component that summarizes a conversation. ${TAIL}`),
+        ...list,
+        user('First, reason in your <analysis> block. Then, produce the <state_snapshot> XML.'),
+      ],
+    }),
+    reminds: true,
+    form: (summary) => `<analysis>All of it.</analysis>\n<state_snapshot>${summary}</state_snapshot>`,
+  },
+  {
+    name: 'qwen, with the instructions of its turns',
+    ask: (instructions, list) => ({
+      messages: [instructions, ...list, user(`You are the component that summarizes a conversation. ${TAIL}`)],
+      hasTools: true,
+    }),
+    form: (summary) => `<analysis>All of it.</analysis>\n<state_snapshot>${summary}</state_snapshot>`,
+  },
+  {
+    name: 'copilot-cli',
+    ask: (instructions, list) => ({
+      headers: { 'x-interaction-type': 'conversation-compaction' },
+      messages: [instructions, ...list, user(`Create a detailed summary. ${TAIL}`)],
+      hasTools: true,
+    }),
+  },
+  {
+    name: 'codex',
+    headers: (session) => ({ 'user-agent': 'codex_exec/0.171.0', 'session-id': session }),
+    ask: (instructions, list) => ({
+      headers: { 'x-codex-turn-metadata': JSON.stringify({ request_kind: 'compaction' }) },
+      messages: [instructions, ...list, user(`You perform a checkpoint compaction. ${TAIL}`)],
+      hasTools: true,
+    }),
+  },
+  {
+    name: 'opencode',
+    headers: (session) => ({ 'user-agent': 'opencode/1.18.33', 'x-session-id': session }),
+    ask: (_instructions, list) => ({
+      messages: [system('You summarize.'), ...list, user(`Create a new summary. ${TAIL}`)],
+    }),
+  },
+  {
+    name: 'claude-code',
+    headers: (session) => ({ 'x-claude-code-session-id': session }),
+    ask: (instructions, list) => ({
+      messages: [instructions, ...list, user(`Create a detailed summary in <summary> tags. ${TAIL}`)],
+      hasTools: true,
+    }),
+    form: (summary) => `<analysis>All of it.</analysis>\n<summary>${summary}</summary>`,
+    isUnmarked: true,
+  },
+]
+
+const MODES = ['observe', 'compact'] as const
+const TOOLS = [{ type: 'function', function: { name: 'bash', parameters: {} } }]
+
+let upstream: UpstreamStub
+let ledger: Ledger
+const proxies = new Map<string, ProxyServer>()
+const problems: unknown[] = []
+
+beforeAll(async () => {
+  upstream = await startUpstream()
+  ledger = await openLedger({ store: 'memory' })
+  const options = { ledger, upstream: upstream.url, port: 0, headWaitMs: 60_000 }
+  for (const mode of MODES)
+    proxies.set(mode, await startProxy({ ...options, mode, onProblem: (problem: unknown) => problems.push(problem) }))
+})
+afterAll(async () => {
+  for (const proxy of proxies.values()) await proxy.close(100)
+  await upstream.close()
+  await ledger.close()
+})
+/** A helper outside of a test says by an error what it expected. */
+function demand(isSo: boolean, what: string): void {
+  if (!isSo) throw new Error(what)
+}
+
+/** A session of a program, whose words have a mark. */
+class Session {
+  readonly ids = new Set<string>()
+  private readonly instructions: Message
+  private list: Message[] = []
+  private requests = 0
+
+  constructor(
+    private readonly program: Program,
+    private readonly mode: string,
+    readonly mark: string,
+    /** The same for both sessions. */
+    private readonly words: string,
+  ) {
+    this.instructions = system(`You are ${program.name}, ${words}.`)
+  }
+
+  private async send(messages: readonly Message[], answer: string, more: Partial<Question> = {}): Promise<string> {
+    const proxy = proxies.get(this.mode)
+    upstream.answerWith(chat.whole({ text: answer }))
+    this.requests += 1
+    const reminder = {
+      type: 'text',
+      text: `<system-reminder>\nMust not: ${String(this.requests)}.\n</system-reminder>`,
+    }
+    const sent = messages.map(({ role, content }) =>
+      this.program.reminds === true && role === 'user'
+        ? { role, content: [reminder, { type: 'text', text: content }] }
+        : { role, content },
+    )
+    const headers = { ...this.program.headers?.(`${this.mode} ${this.mark}`.replaceAll(' ', '-')), ...more.headers }
+    const response = await fetch(`${proxy?.url ?? ''}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ model: 'm', messages: sent, ...(more.hasTools === true ? { tools: TOOLS } : {}) }),
+    })
+    await response.text()
+    await proxy?.settled()
+    this.ids.add(response.headers.get('x-context-ledger-conversation') ?? '')
+    return response.headers.get('x-context-ledger') ?? ''
+  }
+
+  async turn(prompt: string | undefined, answer: string): Promise<void> {
+    if (prompt !== undefined) this.list.push(user(prompt))
+    const state = await this.send([this.instructions, ...this.list], answer, { hasTools: true })
+    demand(state.startsWith('recorded'), `the turn was not recorded: ${state}`)
+    this.list.push(assistant(answer))
+  }
+
+  /** The program compacts: its next list has the summary, and the last messages. */
+  async compact(): Promise<string> {
+    const { program } = this
+    const summary = `What the ${this.mark} session has: all hulls are counted, and the cranes of quay 7 come next, on Monday.`
+    const { messages, ...more } = program.ask(this.instructions, this.list)
+    const state = await this.send(messages, program.form?.(summary) ?? summary, more)
+    demand(program.isUnmarked === true || state === 'side call; not recorded', `the question was recorded: ${state}`)
+    demand(problems.length === 0, `the proxy had problems: ${problems.map(String).join('; ')}`)
+    this.list =
+      program.goesOn === true ? [assistant(summary)] : [user(`Before this point:\n${summary}`), ...this.list.slice(-2)]
+    return this.list[0]?.content ?? ''
+  }
+
+  async run(): Promise<string> {
+    await this.turn(`Count the hulls, ${this.words}.`, `Which ones, ${this.words}?`)
+    await this.turn(`All of them. Never touch quay ${this.mark}.`, `Nine, says ${this.mark}.`)
+    const summary = await this.compact()
+    if (this.program.goesOn === true) await this.turn(undefined, `It goes on, says ${this.mark}.`)
+    await this.turn(`And the cranes, ${this.mark}?`, `Four, says ${this.mark}.`)
+    return summary
+  }
+}
+
+describe.each(MODES)('in the mode %s', (mode) => {
+  it.each(PROGRAMS)('a question of $name is no message, and its compaction is in its conversation', async (program) => {
+    const words = `as ${program.name} does it, ${mode}`
+    const sessions = ['left', 'right'].map((side) => new Session(program, mode, `${side} of ${program.name}`, words))
+    const summaries: string[] = []
+    for (const session of sessions) summaries.push(await session.run())
+    for (const [at, session] of sessions.entries()) {
+      // The question came with the conversation of the turns.
+      expect([...session.ids]).toHaveLength(1)
+      const [id = ''] = session.ids
+      const appended: string[] = []
+      const found: string[] = []
+      const withdrawn = new Set<string>()
+      for await (const event of ledger.log(id))
+        if (isOfType(event, 'MessagesWithdrawn'))
+          for (const { messageId } of event.data.messages) withdrawn.add(messageId)
+      for await (const event of ledger.log(id)) {
+        if (isOfType(event, 'MessageAppended') && !withdrawn.has(event.data.messageId))
+          appended.push(`${event.data.role}: ${contentText(ownContent(event.data))}`)
+        if (isOfType(event, 'CompactionObserved'))
+          found.push(event.data.summary.kind === 'text' ? event.data.summary.text : event.data.summary.kind)
+      }
+      expect(found).toEqual([expect.stringContaining(summaries[at] ?? '')])
+      expect(appended.filter((text) => !text.startsWith('system:') && !text.includes(summaries[at] ?? ''))).toEqual([
+        `user: Count the hulls, ${words}.`,
+        `assistant: Which ones, ${words}?`,
+        `user: All of them. Never touch quay ${session.mark}.`,
+        `assistant: Nine, says ${session.mark}.`,
+        ...(program.goesOn === true ? [`assistant: It goes on, says ${session.mark}.`] : []),
+        `user: And the cranes, ${session.mark}?`,
+        `assistant: Four, says ${session.mark}.`,
+      ])
+      const { statedRules } = await ledger.recall(id)
+      expect(statedRules.map(({ text }) => text)).toEqual([`Never touch quay ${session.mark}.`])
+    }
+    const { conversations } = await ledger.list({ grep: words })
+    expect(conversations.map(({ conversationId }) => conversationId).toSorted()).toEqual(
+      sessions.flatMap(({ ids }) => [...ids]).toSorted(),
+    )
+  })
+})
