@@ -323,7 +323,7 @@ class VerifyRun {
       )
   }
 
-  /** Positions without an event, in a store whose positions have no gaps: whole streams may have been deleted. */
+  /** Positions without an event, in a store with positions without gaps: whole streams may have been deleted. */
   private async missingPositions(): Promise<void> {
     const missing = this.conversationId === undefined ? await this.log.store.missingPositions?.() : undefined
     if (missing === undefined) return

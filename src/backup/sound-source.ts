@@ -1,12 +1,13 @@
 /**
- * A log without what a copy could not hold: a stream whose events are not all there. Every event before the first missing
- * one is copied, and what is missing is named, so that the other conversations of a damaged log can be saved.
+ * A log without the events that a copy cannot contain, because earlier events of their stream are missing. The events
+ * before the first missing one are copied, and the missing ones are named. So the other conversations of a damaged log
+ * can be saved.
  */
 import { claimOf } from '../domain/events/codec.js'
 import type { StoredEvent } from '../domain/events/stored-event.js'
 import { isLogCopyError, type Incomplete, type LogEntry, type LogSource } from '../ports/log-copy.js'
 
-/** What was found in one reading of the log. */
+/** The findings of one reading of the log. */
 class Reading {
   private readonly next = new Map<string, number>()
   readonly incomplete = new Map<string, string>()

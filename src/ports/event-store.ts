@@ -171,7 +171,7 @@ export interface EventStore {
   head(): Promise<number>
   /**
    * Names of the streams that start with `prefix` and have an event, each once, in the order of their UTF-8 bytes; also
-   * those whose events were removed, if the store knows that.
+   * those without events any more, if the store knows that.
    */
   streams(prefix: string): AsyncIterable<string>
   /** Last revision of a stream; -1 if it does not exist. */
@@ -182,8 +182,8 @@ export interface EventStore {
    */
   readonly miscountedStreams?: (prefix: string) => AsyncIterable<MiscountedStream>
   /**
-   * The positions up to the head that have no event, which shows that events were deleted. Only for a store whose
-   * positions have no gaps; undefined if none is missing.
+   * The positions up to the head that have no event, which shows that events were deleted. Only for a store with
+   * positions without gaps; undefined if there are no gaps.
    */
   readonly missingPositions?: () => Promise<MissingPositions | undefined>
   /**

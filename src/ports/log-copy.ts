@@ -29,7 +29,7 @@ export interface FilledEntry extends CopiedEvent {
 /** A stream of which events are missing, or the log as a whole (`stream` is undefined). */
 export interface Incomplete {
   readonly stream: string | undefined
-  /** What is missing, as the end of a sentence. */
+  /** The missing events, as the end of a sentence. */
   readonly detail: string
 }
 

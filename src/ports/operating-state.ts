@@ -1,6 +1,6 @@
 /**
- * What operators set and what was spent: not part of the log, and not derived from it. A copy between stores takes it
- * along; a file has none of it.
+ * Settings of operators and spending: not part of the log, and not derived from it. A copy between stores contains it, a
+ * file does not.
  */
 
 /** Rows by kind, as JSON texts of one version of this program. */
@@ -9,6 +9,6 @@ export type OperatingKind = 'service keys' | 'fingerprint key' | 'spent tokens' 
 
 export interface OperatingState {
   read(): Promise<OperatingRows>
-  /** Adds rows. What exists stays, except that a key revoked in either store is revoked, and the higher spending counts. */
+  /** Adds rows. Existing rows stay, except that a key revoked in either store is revoked, and the higher spending counts. */
   add(rows: OperatingRows): Promise<void>
 }

@@ -58,7 +58,7 @@ export interface WorkQueue {
     conversationIds: readonly string[],
     move?: { readonly from: LogCheckpoint | undefined; readonly to: LogCheckpoint },
   ): Promise<boolean>
-  /** Records conversations whose events are old: they are taken after all others, those noted last first. */
+  /** Records conversations with old events only: they are taken after all others, those noted last first. */
   noteBacklog(conversationIds: readonly string[]): Promise<void>
   /**
    * Leases a ready conversation, the one that has waited longest first; otherwise one of the backlog; otherwise one that

@@ -334,7 +334,7 @@ function requestedSummaryIn(
   if (role === 'tool') return undefined
   const text = contentText(content)
   return distinctiveAnswers(conversation).findLast(
-    // Some programs write the summary as an answer. An answer of a turn is none.
+    // Some programs write the summary as an answer. An answer of a turn is not a summary.
     (answer) => answer.isSummary && (role !== 'assistant' || answer.id === undefined) && text.includes(answer.text),
   )
 }

@@ -1,6 +1,6 @@
 /**
  * Requests that programs make about a conversation and that are no turns of it: questions for a summary, and other work on
- * a copy of it. The table says how each program marks them. Claude Code marks none: `summaryQuestionIndex` and the answer
+ * a copy of it. The table says how each program marks them. Claude Code does not: `summaryQuestionIndex` and the answer
  * show its questions.
  */
 import { contentText, messageHash, type ProxyRequest, type Redact } from '../model-apis/api.js'
@@ -69,7 +69,7 @@ const QUESTIONS: readonly KnownQuestion[] = [
   },
 ]
 
-/** Programs that offer their tools in every turn, and none in a request for a summary or a title. No header says so. */
+/** Programs that offer their tools in every turn, but not in a request for a summary or a title. No header says so. */
 const TOOLLESS: ReadonlySet<string> = new Set(['codex', 'opencode'])
 
 /** Whether a coding agent asks for a summary or a title of its conversation, and marks that only by the missing tools. */

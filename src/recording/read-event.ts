@@ -26,7 +26,7 @@ export const missingEvent = (stream: string, revision: number): LedgerError =>
     stream,
     revision,
     type: 'missing',
-    detail: 'was removed from the store; `verify` lists what is missing, and a backup may have it',
+    detail: 'was removed from the store; `verify` lists the missing events, and a backup may have them',
   })
 
 /** Whether an event of the log could not be read. */

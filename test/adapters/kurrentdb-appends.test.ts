@@ -328,7 +328,7 @@ describe('a deleted stream', () => {
   )
 })
 
-describe('a stream whose beginning was removed', () => {
+describe('a stream without its beginning', () => {
   test.each([2, 'any'] as const)('rejects appends at %s, and is listed', async (expected) => {
     await appended(store, A, eventsNamed('x', 3))
     await appended(store, 'conversation-b', eventsNamed('y', 3))

@@ -72,7 +72,7 @@ serverDescribe('a server that becomes silent', () => {
       try {
         await db.query('select 1')
         await expect(call(db, between.hush)).rejects.toThrow('did not answer in time')
-        // Whoever waits for the server again ends after the second limit, however loaded the machine is.
+        // A second wait for the server would end after the second limit, on a loaded machine too.
         const closed = db.close().then(() => 'closed')
         expect(await Promise.race([closed, setTimeout(LIMIT_MS - 100, 'waited again', { ref: false })])).toBe('closed')
       } finally {

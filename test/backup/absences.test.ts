@@ -1,6 +1,6 @@
 /**
- * Events that somebody removed from a store, by its own means: `verify` finds each absence, a copy of the log names what
- * it lacks and has every other conversation, and nothing is built on what is left.
+ * Events that were removed from a store with the tools of the store: `verify` finds each absence, a copy of the log names
+ * the missing events and has every other conversation, and nothing is appended to the rest.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
@@ -37,7 +37,7 @@ const messages = (count: number) =>
     content: `Message ${String(at)} about the harbour and its ${String(at)} ships.`,
   }))
 
-/** Copies what is left; the copy is restored again without a complaint. Returns the streams that it lacks something of. */
+/** Copies the remaining events, and restores the copy. Returns the incomplete streams. */
 async function copied(
   source: LogSource,
 ): Promise<{ readonly incomplete: string[]; readonly events: Awaited<ReturnType<typeof eventsOf>> }> {
@@ -70,7 +70,7 @@ it('a copy of any log of which any events are missing has the beginning of each 
         const inCopy = events.filter((event) => event.stream === stream).map(({ id }) => id)
         const beginning = kept.filter((id, at) => whole[at] === id)
         expect([stream, inCopy]).toEqual([stream, beginning])
-        // What was cut off at the end is known to a store that counts, as the next tests show.
+        // Only a store that counts knows of events cut off at the end, as the next tests show.
         const mustBeNamed = kept.length > beginning.length || kept.length === 0
         const mayBeNamed = kept.length < whole.length
         const isNamed = incomplete.includes(stream)

@@ -1,4 +1,4 @@
-/** What is not in the log, in a copy of it: service keys, the key for fingerprints, and what was spent. */
+/** State that is not in the log, in a copy: service keys, the key for fingerprints, and spending. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { createOperatingState } from '../../src/adapters/postgres/operating-state.js'
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
@@ -19,7 +19,7 @@ describe('the state beside a log', () => {
   })
   const copy = async (): Promise<void> => createOperatingState(to).add(await createOperatingState(from).read())
 
-  it('is the same in the copy: keys open what they opened, and fingerprints of a secret are equal', async () => {
+  it('is the same in the copy: keys stay valid, and fingerprints of a secret are equal', async () => {
     await createPostgresKeyStore(from).add({
       id: 'k1',
       name: 'agents',

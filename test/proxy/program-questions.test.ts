@@ -36,7 +36,7 @@ interface Program {
   readonly goesOn?: true
   /** It adds reminders to the messages of the user, and others to the same message in its next request. */
   readonly reminds?: true
-  /** Only its answer shows what the question was. */
+  /** Only the answer identifies the question. */
   readonly isUnmarked?: true
 }
 
@@ -153,12 +153,12 @@ afterAll(async () => {
   await upstream.close()
   await ledger.close()
 })
-/** A helper outside of a test says by an error what it expected. */
-function demand(isSo: boolean, what: string): void {
-  if (!isSo) throw new Error(what)
+/** Throws an error unless the condition holds, because helpers outside of a test must not use `expect`. */
+function demand(condition: boolean, message: string): void {
+  if (!condition) throw new Error(message)
 }
 
-/** A session of a program, whose words have a mark. */
+/** A session of a program. Its words have a mark. */
 class Session {
   readonly ids = new Set<string>()
   private readonly instructions: Message

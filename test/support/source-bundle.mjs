@@ -19,7 +19,7 @@ const root = dirname(dirname(support))
 export const scriptFile = join(root, 'dist', 'test', 'source.cjs')
 
 /**
- * The name of the script in stacks of errors. Whoever shows a stack searches this file for the name of the source map,
+ * The name of the script in stacks of errors. Jest searches this file for the name of the source map,
  * and the script itself has 9 MB.
  */
 export const nameInStacks = join(root, 'dist', 'test', 'source.stack.cjs')

@@ -11,7 +11,7 @@ import { sentenceOf, isStoreError, storeError } from '../../ports/store-error.js
 export type Meaning =
   /**
    * The outcome is unknown: the server is down, busy, electing a leader, or did not answer in time. `isAbsent`: nothing
-   * answers at the address, or what answers is not this server.
+   * answers at the address, or another kind of server does.
    */
   | { readonly kind: 'unknown'; readonly isAbsent: boolean }
   /** The stream has another revision; -1 if it does not exist. */
@@ -116,7 +116,7 @@ function accessDenied(name: string, isKnown: boolean): string {
   return `access denied to ${subject}: it needs permission to read $all, and to read and write the streams of the ledger; by default a server grants this only to $admins`
 }
 
-/** For the address of a cluster, whose nodes refuse calls while they elect their leader. */
+/** For the address of a cluster: its nodes refuse calls while they elect their leader. */
 export const electionHint = (name: string): string =>
   /\+discover:|,/u.test(name) ? '; the cluster may be electing its leader' : ''
 

@@ -72,7 +72,7 @@ const KEEP_ALIVE_MS = 3_000
 const GOSSIP_SECONDS = 2
 const DISCOVER_ATTEMPTS = 10
 // How long a node that left a call unanswered is avoided. A cluster elects another leader in 2 to 5 s, and the call that
-// was not answered has waited for most of that. If it elects none, the node was only slow.
+// was not answered has waited for most of that. If there is no election, the node was only slow.
 const AVOID_MS = 3_000
 const DISCOVERY_PAUSE_MS = 100
 const LONGEST_TIMER_MS = 2 ** 31 - 1
@@ -219,7 +219,7 @@ function parseCredentials(text: string): Credentials {
   return { username: decoded(text.slice(0, cut), 'the user'), password: decoded(text.slice(cut + 1), 'the password') }
 }
 
-/** The certificates of a file. Without this check, a file that contains none is ignored, and no server is trusted. */
+/** The certificates of a file. Without this check, a file without a certificate is ignored, and no server is trusted. */
 function certificatesOf(name: string, path: string): Buffer {
   const content = contentOf(name, path)
   const found = content.toString('latin1').match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/gu) ?? []

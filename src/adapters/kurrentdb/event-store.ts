@@ -309,7 +309,7 @@ class EventStoreOnServer implements KurrentDbEventStore {
   }
 
   /**
-   * Throws if the beginning of the stream was removed. The server appends to what is left, and nobody could read it as a
+   * Throws if the beginning of the stream was removed. The server would append to the rest, which is no complete
    * conversation.
    */
   private async throwIfShortened(stream: string, until: number): Promise<void> {
@@ -319,7 +319,7 @@ class EventStoreOnServer implements KurrentDbEventStore {
     if (first.revision > 0) {
       throw storeError(
         'StoreRefused',
-        `${this.session.name}: the stream ${stream} begins at revision ${String(first.revision)}, because the server removed what was before ($maxCount, $maxAge or $tb), so nothing is appended to it; use another name, and restore the conversation from a backup`,
+        `${this.session.name}: the stream ${stream} begins at revision ${String(first.revision)}, because the server removed the events before it ($maxCount, $maxAge or $tb), so nothing is appended to it; use another name, and restore the conversation from a backup`,
       )
     }
     this.noteWhole(stream)

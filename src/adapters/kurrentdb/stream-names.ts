@@ -95,7 +95,7 @@ export class StreamNames {
     const options = {
       after,
       prefixes,
-      // A stream whose first event is gone is known by the setting that shortened it.
+      // A stream without its first event is known by the setting that shortened it.
       removals: true,
       ...(way === 'type' ? { exceptTypes: laterTypes } : {}),
       signal: new AbortController().signal,

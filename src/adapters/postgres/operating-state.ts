@@ -2,7 +2,7 @@
 import type { Database } from '../../ports/sql.js'
 import type { OperatingKind, OperatingRows, OperatingState } from '../../ports/operating-state.js'
 
-/** The table of each kind, and what happens to a row that exists. */
+/** The table of each kind, and the treatment of a row that exists. */
 const TABLES: Readonly<Record<OperatingKind, { readonly table: string; readonly onConflict: string }>> = {
   'service keys': {
     table: 'service_keys',

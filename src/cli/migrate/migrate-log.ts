@@ -79,14 +79,14 @@ const shareOf = ({ doing, done, of }: CopyProgress): number => {
 const size = (bytes: number): string =>
   bytes < 1e6 ? `${count(Math.ceil(bytes / 1e3))} kB` : `${count(Math.round(bytes / 1e6))} MB`
 
-/** What was copied beside the events. */
-interface CopiedBeside {
+/** State that was copied in addition to the events. */
+interface CopiedState {
   readonly keys: CopiedKeys | undefined
   readonly checkpoints: number
   readonly operating: Operating | undefined
 }
 
-/** What operators set and what was spent, by kind with the number of rows; undefined kinds have none. */
+/** Service keys and spending: the number of rows of each kind. */
 interface Operating {
   readonly copied: boolean
   readonly rows: Readonly<Record<string, number>>
@@ -107,14 +107,14 @@ async function carryOperating({ operating }: Ends): Promise<Operating | undefine
 function operatingSentence({ copied, rows }: Operating): string {
   const names = Object.entries(rows).map(([kind, number]) => (number === 1 ? kind : `${kind} (${count(number)})`))
   return copied
-    ? `copied what is not in the log: ${names.join(', ')}`
+    ? `copied state that is not in the log: ${names.join(', ')}`
     : `not in a file: ${names.join(', ')}; copy to a store, or create keys again with \`context-ledger keys create\``
 }
 
 async function report(
   { head, totals, alreadyThere, incomplete, difference }: Copied,
   { source: from, target: to }: Ends,
-  { keys, checkpoints, operating }: CopiedBeside,
+  { keys, checkpoints, operating }: CopiedState,
   seconds: number,
   json: boolean,
 ): Promise<void> {
@@ -238,20 +238,20 @@ async function endsOf(
   command: MigrateLogCommand,
 ): Promise<Ends> {
   const target = storeTarget(to)
-  const beside = {
+  const state = {
     ...(from?.proofs === undefined || to.proofs === undefined ? {} : { proofs: { from: from.proofs, to: to.proofs } }),
     ...(from?.operating === undefined ? {} : { operating: { from: from.operating, to: to.operating } }),
   }
   if (to.erasable === undefined) {
     if (command.toKeys !== undefined)
       throw new LedgerError('Usage', `--to-keys requires an erasable target: pass --erasable, or omit it`)
-    return { source, target, ...beside }
+    return { source, target, ...state }
   }
   if (from?.erasable !== undefined)
     return {
       source,
       target,
-      ...beside,
+      ...state,
       keys: await KeyCopy.between({ name: from.name, ...from.erasable }, { name: to.name, ...to.erasable }),
     }
   if (command.erasable !== true)
@@ -259,7 +259,7 @@ async function endsOf(
   return {
     source: sealedSource(soundSource(source), to.erasable.keys),
     target,
-    ...(beside.operating === undefined ? {} : { operating: beside.operating }),
+    ...(state.operating === undefined ? {} : { operating: state.operating }),
   }
 }
 

@@ -73,7 +73,7 @@ export interface EventLog extends ReadableLog {
   begin(): void
   /** Sets the retention of a stream, as JSON: `{"$maxCount":2}`, `{"$tb":5}`. */
   setMetadata(stream: string, json: string): void
-  /** Removes what retention hides from the log itself. The last event of a stream stays, as on a real server. */
+  /** Removes the records that retention hides from the log itself. The last event of a stream stays, as on a real server. */
   scavenge(): void
   close(): void
 }
