@@ -7,7 +7,14 @@ import { LRUCache } from 'lru-cache'
 import type { ProxyRequest } from '../model-apis/api.js'
 import type { ConversationCache } from './conversation-cache.js'
 import { listedIdPrefix, type Caller, type RequestIdentity } from './identify-request.js'
-import { commonPrefixLength, isProvenContinuation, matchRequest, provenRestart, type Restart } from './match-request.js'
+import {
+  commonPrefixLength,
+  isDistinctive,
+  isProvenContinuation,
+  matchRequest,
+  provenRestart,
+  type Restart,
+} from './match-request.js'
 import type { ProgramQuestion } from './program-questions.js'
 import { newTrackedConversation, type TrackedConversation } from './tracked-conversation.js'
 
@@ -33,19 +40,19 @@ const MAX_RECENT = 64
 const FITS = ['edits', 'continues', 'repeats'] as const
 
 /**
- * How well a conversation fits a question that a program asks about it: the number of its messages that the list has, or
- * quotes. The question may come while a turn of the conversation is answered, with new results of tools.
+ * The messages of a conversation that are in the list of a question about it, or that the question quotes. The question
+ * may come while a turn of the conversation is answered, with further messages.
  */
-function questionFitOf(
+function questionedEntries(
   { entries }: TrackedConversation,
   { messages }: ProxyRequest,
   { isSummary }: ProgramQuestion,
   quoted: ReadonlySet<string>,
-): number {
-  if (quoted.size > 0) return entries.filter(({ hash }) => quoted.has(hash)).length
+): TrackedConversation['entries'] {
+  if (quoted.size > 0) return entries.filter(({ hash }) => quoted.has(hash))
   const length = commonPrefixLength({ entries }, messages)
   const isNextQuestion = length === messages.length - 1 || (!isSummary && messages[length]?.input.role === 'user')
-  return isNextQuestion || length === entries.length ? length : 0
+  return isNextQuestion || length === entries.length ? entries.slice(0, length) : []
 }
 
 /** The better a conversation fits a list, the greater. Undefined if another client may be using the conversation. */
@@ -94,23 +101,35 @@ export class ListedConversations {
     return best?.place
   }
 
-  /** The conversation that a program asks about. Its question may have other instructions than its turns. */
+  /**
+   * The conversation that a program asks about. Its question may have other instructions than its turns; then the messages
+   * must prove it, and only one conversation may have as many of them.
+   */
   async findQuestioned(
     { caller, listedId }: RequestIdentity,
     request: ProxyRequest,
     question: ProgramQuestion,
     quoted: ReadonlySet<string>,
   ): Promise<Place | undefined> {
+    const entriesOf = (conversation: TrackedConversation): TrackedConversation['entries'] =>
+      questionedEntries(conversation, this.complete(conversation, request), question, quoted)
     let best: { readonly conversation: TrackedConversation; readonly fit: number } | undefined
-    const compare = (conversation: TrackedConversation): void => {
-      const fit = questionFitOf(conversation, this.complete(conversation, request), question, quoted)
+    for await (const conversation of this.sameStart({ listedId, caller })) {
+      const fit = entriesOf(conversation).length
       if (fit > (best?.fit ?? 0)) best = { conversation, fit }
     }
-    for (const conversation of await this.recentOf(caller)) compare(conversation)
-    for await (const conversation of this.sameStart({ listedId, caller })) compare(conversation)
-    return best === undefined
-      ? undefined
-      : { key: keyOf(best.conversation.conversationId), conversation: best.conversation }
+    let others: TrackedConversation[] = []
+    let most = best?.fit ?? 0
+    for (const conversation of this.recentOf(caller)) {
+      const entries = entriesOf(conversation)
+      if (entries.length < most || conversation === best?.conversation || !isDistinctive(entries)) continue
+      if (!(await caller.mayUse(conversation.conversationId))) continue
+      others = entries.length > most ? [conversation] : [...others, conversation]
+      most = entries.length
+    }
+    const found =
+      best !== undefined && best.fit === most ? best.conversation : others.length === 1 ? others[0] : undefined
+    return found === undefined ? undefined : { key: keyOf(found.conversationId), conversation: found }
   }
 
   /**
@@ -118,18 +137,21 @@ export class ListedConversations {
    * than one.
    */
   async findRestarted(identity: RequestIdentity, request: ProxyRequest): Promise<Place | undefined> {
-    const recent = await this.recentOf(identity.caller)
-    const places = recent.flatMap((conversation) => this.restartedPlace(conversation, request) ?? [])
+    const { caller } = identity
+    const places: Place[] = []
+    for (const conversation of this.recentOf(caller)) {
+      const place = this.restartedPlace(conversation, request)
+      if (place !== undefined && (await caller.mayUse(conversation.conversationId))) places.push(place)
+    }
     return places.length === 1 ? places[0] : undefined
   }
 
-  /** The conversations in memory that no header identifies and that the caller may use, most recently used first. */
-  private async recentOf(caller: Caller): Promise<readonly TrackedConversation[]> {
-    const prefix = listedIdPrefix(caller.keyId)
-    const recent = [...this.conversations.recent()].slice(0, MAX_RECENT)
-    const listed = recent.filter(({ conversationId }) => conversationId.startsWith(prefix))
-    const areUsable = await Promise.all(listed.map(async ({ conversationId }) => await caller.mayUse(conversationId)))
-    return listed.filter((_conversation, index) => areUsable[index])
+  /** The conversations in memory that no header identifies, most recently used first. The caller may not use each. */
+  private recentOf({ keyId }: Caller): readonly TrackedConversation[] {
+    const prefix = listedIdPrefix(keyId)
+    return [...this.conversations.recent()]
+      .slice(0, MAX_RECENT)
+      .filter(({ conversationId }) => conversationId.startsWith(prefix))
   }
 
   /** The same place now, after other requests of its conversation. Undefined if the list no longer fits it. */

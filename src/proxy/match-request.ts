@@ -3,6 +3,7 @@
  * or rewinds it, restarts it after a compaction by the client's program, or is a side request.
  */
 import { contentText, type ProxyRequest, type SourceMessage } from '../model-apis/api.js'
+import { textWithin } from '../lib/text-in.js'
 import { hashTools, MIN_DISTINCTIVE_CHARACTERS, type Entry, type TrackedConversation } from './tracked-conversation.js'
 
 /** A list that a program restarted after its own compaction. */
@@ -29,8 +30,8 @@ export type RequestMatch =
 
 /** The distinctive part of an answer: a program may remove the tags and put words of its own before the summary. */
 function distinctiveText(text: string): string {
-  const inner = /<(summary|state_snapshot)>([\s\S]*)<\/\1>/u.exec(text)?.[2] ?? text
-  return inner.trim()
+  const inner = ['summary', 'state_snapshot'].map((tag) => textWithin(text, `<${tag}>`, `</${tag}>`))
+  return (inner.find((each) => each !== undefined) ?? text).trim()
 }
 
 /** The recent answers that are long enough to be recognized in another text. */
@@ -314,16 +315,19 @@ export function isProvenContinuation(
   { entries, toolsHash }: TrackedConversation,
   { messages, tools }: ProxyRequest,
 ): boolean {
-  const characters = entries.reduce((sum, each) => sum + each.characters, 0)
   return (
-    // A list that begins with an answer was restarted with a summary.
-    (entries.length >= MIN_KEPT || entries[0]?.role === 'assistant') &&
-    characters >= MIN_KEPT_CHARACTERS &&
+    isDistinctive(entries) &&
     messages.length > entries.length &&
     hashTools(tools) === toolsHash &&
     entries.every(({ hash }, index) => hash === messages[index]?.hash)
   )
 }
+
+/** Whether messages are long enough that two conversations do not have them by chance. */
+export const isDistinctive = (entries: readonly Entry[]): boolean =>
+  // A list that begins with an answer was restarted with a summary.
+  (entries.length >= MIN_KEPT || entries[0]?.role === 'assistant') &&
+  entries.reduce((sum, { characters }) => sum + characters, 0) >= MIN_KEPT_CHARACTERS
 
 /** The answer to a question for a summary of the conversation that a message contains. */
 function requestedSummaryIn(

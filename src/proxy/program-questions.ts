@@ -5,6 +5,7 @@
  */
 import { contentText, messageHash, type ProxyRequest, type Redact } from '../model-apis/api.js'
 import { fieldsOf, listOf, parseJson, textOf } from '../model-apis/json.js'
+import { textWithin } from '../lib/text-in.js'
 
 /** A request about a conversation. */
 export interface ProgramQuestion {
@@ -12,7 +13,7 @@ export interface ProgramQuestion {
   readonly isSummary: boolean
 }
 
-/** The marks of a question. One of them is enough. */
+/** The marks of a question, which no user writes. One of them is enough. */
 interface KnownQuestion extends ProgramQuestion {
   readonly program: string
   readonly isInHeaders?: (headers: Headers) => boolean
@@ -34,7 +35,8 @@ const isOfCodexKind =
     kinds.includes(fieldsOf(parseJson(headers.get('x-codex-turn-metadata') ?? ''))['request_kind'])
 
 /** Qwen Code writes this into the instructions, or into the question if that has the instructions of the turns. */
-const SUMMARIZING_COMPONENT = /^\s*You are the component that summarizes a conversation\b/u
+const SUMMARIZING_COMPONENT =
+  /^\s*You are the component that summarizes a conversation when its context window is about to overflow\b/u
 
 const QUESTIONS: readonly KnownQuestion[] = [
   { program: 'codex', isSummary: true, isInHeaders: isOfCodexKind(CODEX_SUMMARIES) },
@@ -53,7 +55,8 @@ const QUESTIONS: readonly KnownQuestion[] = [
   {
     program: 'continue',
     isSummary: true,
-    question: /^Please provide a concise summary of our conversation so far\b/u,
+    question:
+      /^Please provide a concise summary of our conversation so far, capturing the key context, decisions made, and current state\. Format this\b/u,
   },
   {
     program: 'qwen',
@@ -102,25 +105,27 @@ export function programQuestion(
   )
 }
 
-/** The conversation that a question quotes, as the question of pi, of its part of a turn, and of Cline has it. */
+/** The beginning and the end of the conversation that a question quotes: of pi, of its part of a turn, and of Cline. */
 const QUOTATIONS = [
-  /<conversation>\n([^]*)\n<\/conversation>/u,
-  /^# Conversation\n([^]*)\n\n# Instructions\n/u,
-  /\n\nConversation:\n([^]*)$/u,
-]
+  ['<conversation>\n', '\n</conversation>'],
+  ['# Conversation\n', '\n\n# Instructions\n'],
+  ['\n\nConversation:\n', ''],
+] as const
 /** The beginning of a quoted message. */
 const SPEAKER = /^\[(User|Assistant|Bot)\]: /u
 
 /** The hashes of the messages that a question quotes in its text. */
 export function quotedHashes(request: Pick<ProxyRequest, 'messages'>, redact: Redact): ReadonlySet<string> {
   const text = lastText(request)
-  const quotation = QUOTATIONS.map((pattern) => pattern.exec(text)?.[1]).find((each) => each !== undefined) ?? ''
+  const quotation = QUOTATIONS.map(([begin, end]) => textWithin(text, begin, end)).find((each) => each !== undefined)
   return new Set(
-    quotation.split(/\n+(?=\[[A-Z][\w ]*\]: )/u).flatMap((message) => {
+    (quotation ?? '').split(/\n(?=\[[A-Z][\w ]*\]: )/u).flatMap((message) => {
       const [beginning = '', speaker] = SPEAKER.exec(message) ?? []
       if (speaker === undefined) return []
       const role = speaker === 'User' ? 'user' : 'assistant'
-      return [messageHash(redact({ role, content: message.slice(beginning.length) }))]
+      // A blank line separates two messages.
+      const content = message.slice(beginning.length).replace(/\n$/u, '')
+      return [messageHash(redact({ role, content }))]
     }),
   )
 }

@@ -47,6 +47,9 @@ const PI = { user: 'User', assistant: 'Assistant' }
 const system = (content: string): Message => ({ role: 'system', content })
 const PI_SYSTEM = system(`You are a context summarization assistant. ${TAIL}`)
 
+const CONTINUE =
+  'Please provide a concise summary of our conversation so far, capturing the key context, decisions made, and current state. Format this as one message'
+
 const PROGRAMS: readonly Program[] = [
   {
     name: 'pi',
@@ -72,7 +75,7 @@ const PROGRAMS: readonly Program[] = [
   {
     name: 'continue',
     ask: (instructions, list) => ({
-      messages: [instructions, ...list, user(`Please provide a concise summary of our conversation so far. ${TAIL}`)],
+      messages: [instructions, ...list, user(`${CONTINUE}. ${TAIL}`)],
       hasTools: true,
     }),
     goesOn: true,
@@ -81,7 +84,9 @@ const PROGRAMS: readonly Program[] = [
     name: 'qwen',
     ask: (_instructions, list) => ({
       messages: [
-        system(`You are the component that summarizes a conversation. ${TAIL}`),
+        system(
+          `You are the component that summarizes a conversation when its context window is about to overflow. ${TAIL}`,
+        ),
         ...list,
         user('First, reason in your <analysis> block. Then, produce the <state_snapshot> XML.'),
       ],
@@ -92,7 +97,13 @@ const PROGRAMS: readonly Program[] = [
   {
     name: 'qwen, with the instructions of its turns',
     ask: (instructions, list) => ({
-      messages: [instructions, ...list, user(`You are the component that summarizes a conversation. ${TAIL}`)],
+      messages: [
+        instructions,
+        ...list,
+        user(
+          `You are the component that summarizes a conversation when its context window is about to overflow. ${TAIL}`,
+        ),
+      ],
       hasTools: true,
     }),
     form: (summary) => `<analysis>All of it.</analysis>\n<state_snapshot>${summary}</state_snapshot>`,
@@ -220,6 +231,12 @@ class Session {
     return this.list[0]?.content ?? ''
   }
 
+  /** Asks about a list of which no turn was sent. */
+  async askOnly(list: readonly Message[]): Promise<void> {
+    const { messages, ...more } = this.program.ask(this.instructions, list)
+    await this.send(messages, 'A summary of a conversation that nobody has recorded here, in some words.', more)
+  }
+
   async run(): Promise<string> {
     await this.turn(`Count the hulls, ${this.words}.`, `Which ones, ${this.words}?`)
     await this.turn(`All of them. Never touch quay ${this.mark}.`, `Nine, says ${this.mark}.`)
@@ -231,6 +248,34 @@ class Session {
 }
 
 describe.each(MODES)('in the mode %s', (mode) => {
+  it.each([
+    'Please provide a concise summary of our conversation so far.',
+    'Create a detailed summary of the conversation so far, please.',
+    'Summarize what we decided, for my notes.',
+    'You are the component that summarizes a conversation: say it in three lines.',
+  ])('a question of a user is a message: %s', async (question) => {
+    const session = new Session({ name: 'chat', ask: () => ({ messages: [] }) }, mode, 'plain', `${mode} ${question}`)
+    await session.turn('Count the hulls.', 'Nine hulls lie at the quay.')
+    await session.turn(question, 'Nine hulls were counted, and nothing else was said.')
+    expect([...session.ids]).toHaveLength(1)
+  })
+
+  it.each(PROGRAMS.filter(({ headers }) => headers === undefined))(
+    'a question of $name about a conversation that is not recorded is in no other one, however equal its first words',
+    async ({ name, ask }) => {
+      const greeting = [user('Hello.'), assistant('OK, done.')]
+      const recorded = new Session({ name, ask }, mode, 'short', `in a short session, ${mode}`)
+      await recorded.turn('Hello.', 'OK, done.')
+      const stranger = new Session({ name, ask }, mode, 'stranger', `elsewhere, ${mode}`)
+      await stranger.askOnly([...greeting, user('A secret of a stranger.'), assistant('It is kept.')])
+      for (const id of stranger.ids) expect(recorded.ids.has(id)).toBe(false)
+      const [id = ''] = recorded.ids
+      const texts: string[] = []
+      for await (const event of ledger.log(id)) texts.push(JSON.stringify(event.data))
+      expect(texts.join()).not.toContain('secret of a stranger')
+    },
+  )
+
   it.each(PROGRAMS)('a question of $name is no message, and its compaction is in its conversation', async (program) => {
     const words = `as ${program.name} does it, ${mode}`
     const sessions = ['left', 'right'].map((side) => new Session(program, mode, `${side} of ${program.name}`, words))
