@@ -15,6 +15,7 @@ import { createLogTally, eventText, type LogTotals } from '../domain/events/log-
 import type { BodyStore } from '../ports/body-store.js'
 import type { AppendFailure, EventStore, StoredEvent } from '../ports/event-store.js'
 import {
+  isBodyLost,
   logCopyError,
   type BulkTarget,
   type FilledEntry,
@@ -97,6 +98,16 @@ async function copy(
   try {
     for await (const entry of from.entries(head)) {
       signal?.throwIfAborted()
+      if (comparing) {
+        const next = await existing.next()
+        if (next.done === true) {
+          comparing = false
+          await beforeWriting?.()
+        } else rejectDifference(differenceBetween(entry.event, next.value.event, from.name, to.name), to.name)
+      }
+      // A body of an event that is there was written before it. Reading the target back shows whether it still exists.
+      const body = comparing ? undefined : await bodyUnlessLost(entry)
+      if (body === 'lost') continue
       const text = eventText(entry.event)
       tally.event(entry.event, text)
       if (tally.events % PROGRESS_EVERY === 0)
@@ -106,18 +117,7 @@ async function copy(
           of: head + 1,
           events: tally.events,
         })
-      if (comparing) {
-        const next = await existing.next()
-        if (next.done === true) {
-          comparing = false
-          await beforeWriting?.()
-        } else {
-          rejectDifference(differenceBetween(entry.event, next.value.event, from.name, to.name), to.name)
-          // Its body was written before the event. Reading the target back shows whether it still exists.
-          continue
-        }
-      }
-      await writer.add({ event: entry.event, text, ...(entry.body === undefined ? {} : { body: await entry.body() }) })
+      if (!comparing) await writer.add({ event: entry.event, text, ...(body === undefined ? {} : { body }) })
     }
     const alreadyThere = tally.events - writer.written
     if (comparing) {
@@ -131,6 +131,14 @@ async function copy(
     await writer.settled()
     await existing.return?.()
   }
+}
+
+/** The body of an entry; `lost` if the source does not have it any more. */
+async function bodyUnlessLost({ body }: LogEntry): Promise<FilledEntry['body'] | 'lost'> {
+  return await body?.().catch((error: unknown) => {
+    if (isBodyLost(error)) return 'lost'
+    throw error
+  })
 }
 
 function rejectDifference(difference: string | undefined, name: string): void {
@@ -279,7 +287,9 @@ export function storeSource({ name, store, bodies }: CopiedStore): LogSource {
     async *absent(has) {
       for (const prefix of LEDGER_PREFIXES) {
         for await (const stream of store.streams(prefix))
-          if (!has(stream)) yield { stream, detail: 'all of its events are missing' }
+          // A stream that began during the copy has events.
+          if (!has(stream) && (await store.streamRevision(stream)) < 0)
+            yield { stream, detail: 'all of its events are missing' }
         for await (const { stream, counted, last } of store.miscountedStreams?.(prefix) ?? [])
           yield {
             stream,

@@ -9,7 +9,7 @@ import { eventTypes, isEventType } from '../domain/events/index.js'
 import type { StoredEvent } from '../domain/events/stored-event.js'
 import { eventIdOf } from '../domain/values/ids.js'
 import { LedgerError } from '../lib/ledger-error.js'
-import type { LogEntry, LogSource } from '../ports/log-copy.js'
+import { isBodyLost, type LogEntry, type LogSource } from '../ports/log-copy.js'
 import { keyOwner } from '../recording/read-event.js'
 import type { TextKeys } from '../sealing/text-keys.js'
 
@@ -20,7 +20,13 @@ export function sealedSource(source: LogSource, keys: TextKeys): LogSource {
     head: () => source.head(),
     async *entries(upTo) {
       const sealing = new LogSealing(source.name, keys)
-      for await (const entry of source.entries(upTo)) yield await sealing.seal(entry)
+      for await (const entry of source.entries(upTo)) {
+        const sealed = await sealing.seal(entry).catch((error: unknown) => {
+          // The source names the stream as incomplete.
+          if (source.incomplete === undefined || !isBodyLost(error)) throw error
+        })
+        if (sealed !== undefined) yield sealed
+      }
     },
     ...(source.incomplete === undefined ? {} : { incomplete: () => source.incomplete?.() ?? Promise.resolve([]) }),
   }

@@ -90,5 +90,8 @@ type LogCopyErrorKind = (typeof LOG_COPY_ERRORS)[number]
 export const logCopyError = (kind: LogCopyErrorKind, message: string, cause?: unknown): LedgerError =>
   new LedgerError(kind, message, { cause })
 
+/** Whether the body of an event is missing or differs. */
+export const isBodyLost = (error: unknown): error is LedgerError => isLedgerError(error, 'BodyLost')
+
 /** Whether a log copy failed. */
 export const isLogCopyError = (error: unknown): error is LedgerError => isLedgerError(error, ...LOG_COPY_ERRORS)

@@ -3,12 +3,17 @@
  * file does not.
  */
 
-/** Rows by kind, as JSON texts of one version of this program. */
-export type OperatingRows = Readonly<Record<OperatingKind, readonly string[]>>
 export type OperatingKind = 'service keys' | 'fingerprint key' | 'spent tokens' | 'spending of editions'
 
+/** The rows of a kind, as JSON texts of one version of this program. */
+export interface OperatingRows {
+  readonly kind: OperatingKind
+  readonly rows: readonly string[]
+}
+
 export interface OperatingState {
-  read(): Promise<OperatingRows>
+  /** The kinds that have rows. */
+  read(): Promise<readonly OperatingRows[]>
   /** Adds rows. Existing rows stay, except that a key revoked in either store is revoked, and the higher spending counts. */
-  add(rows: OperatingRows): Promise<void>
+  add(rows: readonly OperatingRows[]): Promise<void>
 }

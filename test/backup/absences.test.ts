@@ -81,6 +81,29 @@ it('a copy of any log of which any events are missing has the beginning of each 
   )
 })
 
+it('a stream that begins while the log is copied is not incomplete, and a repeated copy reads no body again', async () => {
+  const log = emptyLog('A')
+  await write(log, EVERYTHING)
+  let bodiesRead = 0
+  const source = storeSource({
+    ...log,
+    bodies: { ...log.bodies, get: (hash) => ((bodiesRead += 1), log.bodies.get(hash)) },
+    store: {
+      ...log.store,
+      async *readAll(options) {
+        yield* log.store.readAll(options)
+        await write(log, [{ stream: `conversation-${String(await log.store.head())}`, texts: ['', 'later'] }])
+      },
+    },
+  })
+  const { target } = emptyLog('B')
+  expect(await copyLog(source, target)).toMatchObject({ incomplete: [], difference: undefined })
+  expect(bodiesRead).toBeGreaterThan(0)
+  bodiesRead = 0
+  expect(await copyLog(source, target)).toMatchObject({ incomplete: [], difference: undefined })
+  expect(bodiesRead).toBe(0)
+})
+
 describe('rows that were deleted by hand in Postgres', () => {
   let db: Database
   let ledger: Ledger

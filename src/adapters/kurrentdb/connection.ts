@@ -462,7 +462,7 @@ export class LedgerClient extends EventStoreDBClient {
     if (this.seeds === undefined) return
     const { silent } = this
     const isSilent = (seed: EndPoint): boolean =>
-      silent !== undefined && performance.now() < silent.until && silent.target.endsWith(targetOf(seed))
+      silent !== undefined && performance.now() < silent.until && silent.target.replace(/^dns:/u, '') === targetOf(seed)
     const others = this.allSeeds.filter((seed) => !isSilent(seed))
     this.seeds.splice(0, this.seeds.length, ...(others.length === 0 ? this.allSeeds : others))
   }

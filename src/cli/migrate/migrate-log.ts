@@ -16,7 +16,7 @@ import {
 import { soundSource } from '../../backup/sound-source.js'
 import { sealedSource } from '../../erasure/seal-log.js'
 import type { LogSource, LogTarget } from '../../ports/log-copy.js'
-import type { OperatingState } from '../../ports/operating-state.js'
+import type { OperatingKind, OperatingState } from '../../ports/operating-state.js'
 import type { ProofStore } from '../../ports/proof-store.js'
 import type { TextKeys } from '../../sealing/text-keys.js'
 import { KeyCopy, keysSentence, rejectPending, type CopiedKeys, type ErasableLog } from './copy-erasable.js'
@@ -89,26 +89,25 @@ interface CopiedState {
 /** Service keys and spending: the number of rows of each kind. */
 interface Operating {
   readonly copied: boolean
-  readonly rows: Readonly<Record<string, number>>
+  readonly rows: Readonly<Partial<Record<OperatingKind, number>>>
 }
 
 /** Copies service keys and spending to a store; a file has no place for them. */
 async function carryOperating({ operating }: Ends): Promise<Operating | undefined> {
-  if (operating === undefined) return undefined
-  const found = await operating.from.read()
-  const rows = Object.fromEntries(
-    Object.entries(found).flatMap(([kind, each]) => (each.length === 0 ? [] : [[kind, each.length]])),
-  )
-  if (Object.keys(rows).length === 0) return undefined
+  const found = (await operating?.from.read()) ?? []
+  if (operating === undefined || found.length === 0) return undefined
   await operating.to?.add(found)
-  return { copied: operating.to !== undefined, rows }
+  return {
+    copied: operating.to !== undefined,
+    rows: Object.fromEntries(found.map(({ kind, rows }) => [kind, rows.length])),
+  }
 }
 
 function operatingSentence({ copied, rows }: Operating): string {
   const names = Object.entries(rows).map(([kind, number]) => (number === 1 ? kind : `${kind} (${count(number)})`))
-  return copied
-    ? `copied state that is not in the log: ${names.join(', ')}`
-    : `not in a file: ${names.join(', ')}; copy to a store, or create keys again with \`context-ledger keys create\``
+  if (copied) return `copied state that is not in the log: ${names.join(', ')}`
+  const advice = rows['service keys'] === undefined ? '' : ', or create keys again with `context-ledger keys create`'
+  return `not in a file: ${names.join(', ')}; a copy to a store has them${advice}`
 }
 
 async function report(
