@@ -97,7 +97,7 @@ export async function withLedger<T>(
   needs: SessionNeeds,
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
-  const [{ actorOf }, { isFolder, loadConfig }, { warningForPrompt, personaOf, summarizerOf, timeLimitOf }] =
+  const [{ actorOf }, { isFolder, loadConfig, placeOf }, { warningForPrompt, personaOf, summarizerOf, timeLimitOf }] =
     await Promise.all([
       import('./config/actor.js'),
       import('./config/load-config.js'),
@@ -120,11 +120,7 @@ export async function withLedger<T>(
   const findPrompt = async (which: string): Promise<{ readonly name: string; readonly text: string } | undefined> => {
     if (needs.creates === true && (await nameWithoutLedger(config.store)) !== undefined) return undefined
     const { templateMeant } = await import('../recording/list-prompts.js')
-    const reading = await openLedger({
-      store: config.store,
-      ...(config.database === undefined ? {} : { database: config.database }),
-      ...(config.keys === undefined ? {} : { keys: config.keys }),
-    })
+    const reading = await openLedger(placeOf(config))
     try {
       return templateMeant((await reading.admin.prompts.list()).prompts, which)
     } finally {
@@ -142,12 +138,10 @@ export async function withLedger<T>(
   const hasOwnerEnded = (error: unknown): boolean =>
     needs.reads === true && isFolder(config.store) && isLedgerError(error, 'StoreUnavailable')
   const options: LedgerOptions = {
-    store: config.store,
+    ...placeOf(config),
     workers: config.workers,
     ...(needs.reads === true ? { readOnly: true } : {}),
     ahead: needs.ahead !== false,
-    ...(config.database === undefined ? {} : { database: config.database }),
-    ...(config.keys === undefined ? {} : { keys: config.keys }),
     ...(config.erasable === 'on' ? { erasable: true } : {}),
     ...(summarizer === undefined ? {} : { summarizer }),
     ...(needs.writes === true ? { persona: await personaOf(config) } : {}),

@@ -2,6 +2,7 @@
  * Loads the configuration of the command line. Precedence: flags, environment, config file, shared variables
  * (`OPENAI_…`). Every error names the source of the value.
  */
+import { withoutUndefined } from '../../lib/without-undefined.js'
 import { either as E } from 'fp-ts'
 import { dirname, isAbsolute, join } from 'node:path'
 import { z } from 'zod'
@@ -160,3 +161,7 @@ export async function loadConfig(args: ConfigSources, options: { readonly writes
     ...(config.keys === undefined ? {} : { keys: absoluteKeys(config.keys, baseOf('keys')) }),
   }
 }
+
+/** The settings that say where a ledger is, as functions that open one take them. */
+export const placeOf = ({ store, database, keys }: Config): { store: string; database?: string; keys?: string } =>
+  withoutUndefined({ store, database, keys })

@@ -14,7 +14,7 @@ import { systemClock as clock } from '../../ports/clock.js'
 import type { TokenLimits } from '../../ports/token-budget.js'
 import type { QueueStatus } from '../../ports/work-queue.js'
 import type { SummarizerConfig } from '../../summarizers/index.js'
-import { isFolder, loadConfig } from '../config/load-config.js'
+import { isFolder, loadConfig, placeOf } from '../config/load-config.js'
 import { warningForPrompt, personaOf, summarizerOf } from '../config/summarizer.js'
 import { startMetricsServer, type Health, type MetricsServer } from './metrics-server.js'
 import { sentenceOfProblem } from '../../library/problem.js'
@@ -93,13 +93,7 @@ export async function runCompaction(
     return summarizer
   }
   const source = await openWhenReachable(
-    () =>
-      open({
-        store: config.store,
-        ...(config.database === undefined ? {} : { database: config.database }),
-        ...(config.keys === undefined ? {} : { keys: config.keys }),
-        summarizerFor,
-      }),
+    () => open({ ...placeOf(config), summarizerFor }),
     (detail) => report({ kind: 'problem', detail }),
   )
   if (source === undefined) return

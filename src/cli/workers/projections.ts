@@ -12,7 +12,7 @@ import { hostname } from 'node:os'
 import { Registry } from 'prom-client'
 import { createProjectionMetrics } from '../../../projections/engine/metrics.js'
 import { startProjectionWorker, type ProjectionWorker, type WorkerState } from '../../../projections/engine/worker.js'
-import { isFolder, loadConfig } from '../config/load-config.js'
+import { isFolder, loadConfig, placeOf } from '../config/load-config.js'
 import { openWhenReachable } from './open-when-reachable.js'
 import { startMetricsServer, type Health, type MetricsServer } from './metrics-server.js'
 import { sentenceOfProblem } from '../../library/problem.js'
@@ -60,12 +60,7 @@ export async function runProjections(
   const report = createReporter(json)
   const owner = `${hostname()}:${String(process.pid)}:${randomUUID().slice(0, 8)}`
   const source = await openWhenReachable(
-    () =>
-      open({
-        store: config.store,
-        ...(config.database === undefined ? {} : { database: config.database }),
-        ...(config.keys === undefined ? {} : { keys: config.keys }),
-      }),
+    () => open(placeOf(config)),
     (detail) => report(owner, { kind: 'failure', detail }),
   )
   if (source === undefined) return
