@@ -20,13 +20,19 @@ function textOf(value: unknown): string {
   }
 }
 
+/** Whether a list has values that are no parts: the data that a tool gave, which a program sends as JSON. */
+export const isData = (values: readonly unknown[]): boolean =>
+  values.some((value) => typeof value !== 'string' && !(isRecord(value) && typeof value['type'] === 'string'))
+
 /**
- * A value as a content part: unchanged if it is a valid part with a type. Any other value is wrapped in a part of type
- * `other`.
+ * A value as a content part: unchanged if it is a valid part with a type, and its text or its JSON if it has no type. Any
+ * other value is wrapped in a part of type `other`.
  */
 export function toContentPart(value: unknown): ContentPart {
   if (isTooDeep(value, LEVELS)) return { type: 'other', json: textOf(value) }
-  return isPart(value) ? value : { type: 'other', value }
+  if (isPart(value)) return value
+  if (typeof value === 'string') return textPart(value)
+  return isData([value]) ? textPart(textOf(value)) : { type: 'other', value }
 }
 
 /** A text as a part. */
@@ -46,5 +52,6 @@ export const contentPart = (value: unknown): ContentPart =>
 export function contentParts(content: unknown): readonly ContentPart[] {
   if (content === undefined || content === null || content === '') return []
   if (typeof content === 'string') return [textPart(content)]
+  if (Array.isArray(content) && isData(content)) return [textPart(textOf(content))]
   return (Array.isArray(content) ? content : [content]).map(contentPart)
 }

@@ -1,13 +1,22 @@
 /**
  * Continue: a JSON file for each session in `~/.continue/sessions/`. A result is in the state of its call, and a
- * compaction is a summary at the last message that it covers; the model receives the latest one. Written for `Session` and
- * `ChatHistoryItem` in `core/index.d.ts` and for `constructMessages` of Continue 0.8 to 1.5. The files have no times.
+ * compaction is a summary at the last message that it covers; the model receives the latest one. The command line replaces
+ * the covered messages by their summary, in the same file. Written for `Session` and `ChatHistoryItem` in
+ * `core/index.d.ts`, for `constructMessages`, and for `compaction.ts` of `cn`, of Continue 0.8 to 1.5. The files have no times.
  */
 import { isRecord } from '../lib/is-record.js'
 import { join } from 'node:path'
 import type { ToolCall } from '../domain/values/message.js'
+import type { ContentId } from './content-id.js'
 import { contentParts, textPart, toContentPart } from './content-part.js'
-import { assistantBody, contextAfter, functionCall, messageItems, type NewMessage } from './message-items.js'
+import {
+  assistantBody,
+  contextAfter,
+  functionCall,
+  messageItems,
+  summaryFrom,
+  type NewMessage,
+} from './message-items.js'
 import { textIn } from '../lib/text-in.js'
 import { contentOf, type Fields, inside, listIn, pathOfUri } from './bodies.js'
 import type { Head, Importer, Layout, SourceLocation, TranscriptItem, TranscriptRecord } from './transcript.js'
@@ -109,7 +118,67 @@ const titleIn = (title: unknown): string | undefined => {
   return text === undefined || PLACEHOLDERS.has(text.trim()) ? undefined : text
 }
 
-function* take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
+const isOfSystem = (item: unknown): boolean => inside(item, 'message', 'role') === 'system'
+
+/** The summary that replaced the covered messages: the first item, or the first one after the system message. */
+function replacementIn(history: readonly unknown[]): { readonly at: number; readonly text: string } | undefined {
+  const at = isOfSystem(history[0]) ? 1 : 0
+  const text = textIn(inside(history[at], 'conversationSummary'))
+  const isReplacement = text !== undefined && inside(history[at], 'message', 'content') === text
+  return isReplacement ? { at, text } : undefined
+}
+
+/** The compaction that replaced the covered messages. @param kept ids of the messages before the summary */
+function replacement(text: string, sourceId: string, kept: readonly string[], where: SourceLocation): TranscriptItem {
+  const [summary] = contextAfter({ role: 'assistant', content: text })
+  return {
+    kind: 'compaction',
+    sourceId,
+    trigger: 'unknown',
+    summary: summaryFrom(text),
+    context: [...contextAfter(undefined, kept), ...(summary === undefined ? [] : [summary])],
+    coversMissing: true,
+    where,
+  }
+}
+
+/** The messages and compactions of a session, in order. */
+function* historyItems(
+  history: readonly unknown[],
+  contentId: ContentId,
+  where: SourceLocation,
+): Generator<TranscriptItem> {
+  const replaced = replacementIn(history)
+  // Items of the command line have no ids. After a compaction, the same index is another item.
+  const era = replaced === undefined ? '' : `after-${contentId(replaced.text)}/`
+  const answered = new Set<string>()
+  const last = history.findLastIndex((item) => textIn(inside(item, 'conversationSummary')) !== undefined)
+  let afterSummary: string[] = []
+  let latest: { readonly text: string; readonly id: string; readonly where: SourceLocation } | undefined
+  for (const [at, item] of history.entries()) {
+    const location = { ...where, path: `history[${String(at)}]` }
+    if (!isRecord(item)) {
+      yield { kind: 'left-out', what: 'item', where: location }
+      continue
+    }
+    if (at === replaced?.at) {
+      yield replacement(replaced.text, `${era}summary`, afterSummary, location)
+      continue
+    }
+    const isOfEra = replaced !== undefined && at > replaced.at
+    const id = textIn(inside(item, 'message', 'id')) ?? `${isOfEra ? era : ''}${location.path}`
+    afterSummary.push(...(yield* itemMessages(item, id, answered, location)))
+    const text = textIn(item['conversationSummary'])
+    if (text === undefined) continue
+    afterSummary = []
+    // The user may ask for a summary of an earlier message: the newest one is read last.
+    if (at === last) latest = { text, id, where: location }
+    else yield compaction(text, id, [], location)
+  }
+  if (latest !== undefined) yield compaction(latest.text, latest.id, afterSummary, latest.where)
+}
+
+function* take({ value, where }: TranscriptRecord, contentId: ContentId): Generator<TranscriptItem> {
   if (!isRecord(value)) {
     yield { kind: 'left-out', what: 'session', where }
     return
@@ -121,27 +190,7 @@ function* take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
     cwd: pathOfUri(textIn(value['workspaceDirectory']) ?? '') || undefined,
     where,
   }
-  const history = listIn(value['history'])
-  const answered = new Set<string>()
-  const last = history.findLastIndex((item) => textIn(inside(item, 'conversationSummary')) !== undefined)
-  let afterSummary: string[] = []
-  let latest: { readonly text: string; readonly id: string; readonly where: SourceLocation } | undefined
-  for (const [at, item] of history.entries()) {
-    const location = { ...where, path: `history[${String(at)}]` }
-    if (!isRecord(item)) {
-      yield { kind: 'left-out', what: 'item', where: location }
-      continue
-    }
-    const id = textIn(inside(item, 'message', 'id')) ?? location.path
-    afterSummary.push(...(yield* itemMessages(item, id, answered, location)))
-    const text = textIn(item['conversationSummary'])
-    if (text === undefined) continue
-    afterSummary = []
-    // The user may ask for a summary of an earlier message: the newest one is read last.
-    if (at === last) latest = { text, id, where: location }
-    else yield compaction(text, id, [], location)
-  }
-  if (latest !== undefined) yield compaction(latest.text, latest.id, afterSummary, latest.where)
+  yield* historyItems(listIn(value['history']), contentId, where)
 }
 
 function recognize({ records, text }: Head): Layout | undefined {
@@ -162,5 +211,6 @@ export const continueDev: Importer = {
     join(textIn(environment['CONTINUE_GLOBAL_DIR']) ?? join(home, '.continue'), 'sessions'),
   ],
   recognize,
-  read: () => ({ take, end: () => [] }),
+  makesContentIds: true,
+  read: (_path, contentId) => ({ take: (record) => take(record, contentId), end: () => [] }),
 }

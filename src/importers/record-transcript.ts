@@ -9,9 +9,10 @@ import { ANSWER, observedParts } from '../domain/conversation/observed.js'
 import type { Command, MessageToAppend } from '../domain/decide/index.js'
 import type { Provenance } from '../domain/events/codec.js'
 import type { EventData, ObservedEntry, RecordedEvent, SourcePlace } from '../domain/events/index.js'
+import { authorOfMessage, ownContent } from '../domain/text/authorship.js'
 import { hashOf } from '../domain/values/hash.js'
 import { checkId, conversationStream, messageEventId, type BadId } from '../domain/values/ids.js'
-import { contentText, messageHash, type MessageBody } from '../domain/values/message.js'
+import { contentText, messageHash, sameMessage, type ContentPart, type MessageBody } from '../domain/values/message.js'
 import type { BadPolicy, PolicySettings } from '../domain/values/policy.js'
 import { modelWindow } from '../ports/model-windows.js'
 import type { Clock } from '../ports/clock.js'
@@ -22,7 +23,8 @@ import type { Log } from '../recording/load-conversation.js'
 import type { Redactor } from '../secrets/redact.js'
 import { isSameExceptSecrets } from '../secrets/same-except-secrets.js'
 import { summaryFrom } from './message-items.js'
-import { linePlace } from './bodies.js'
+import { contentOf, linePlace } from './bodies.js'
+import { contentParts } from './content-part.js'
 import { observedConversationId } from './observed-id.js'
 import { wasRounded } from './rounded.js'
 import type {
@@ -713,7 +715,27 @@ const bodyOf = ({ role, content, name, toolCalls, toolCallId, extra }: MessageBo
 
 /** Whether a recorded body is an earlier form of the same message. */
 const isRecordedForm = (recorded: MessageBody | undefined, now: MessageBody): boolean =>
-  wasRounded(recorded, now) || isSameExceptSecrets(recorded, now) || wasOfUser(recorded, now)
+  wasRounded(recorded, now) ||
+  isSameExceptSecrets(recorded, now) ||
+  wasOfUser(recorded, now) ||
+  hasSameWords(recorded, now) ||
+  wasData(recorded, now)
+
+/** Up to 0.11.0 data in a content was recorded as parts of type `other`. */
+function wasData(recorded: MessageBody | undefined, now: MessageBody): boolean {
+  if (recorded === undefined || !Array.isArray(recorded.content)) return false
+  const data = recorded.content.map((part: ContentPart) =>
+    part.type === 'other' && 'value' in part ? part['value'] : part,
+  )
+  return sameMessage({ ...recorded, content: contentOf(contentParts(data)) }, now)
+}
+
+/** Up to 0.11.0 the user's words were recorded inside the tag in which Cline stores them. */
+const hasSameWords = (recorded: MessageBody | undefined, now: MessageBody): boolean =>
+  now.role === 'user' &&
+  recorded?.role === 'user' &&
+  contentText(ownContent(recorded)) === contentText(ownContent(now)) &&
+  authorOfMessage(now) === 'user'
 
 /** Up to 0.11.0 a text that a program sends with the role system was recorded with the role user, inside the program's tag. */
 const wasOfUser = (recorded: MessageBody | undefined, now: MessageBody): boolean =>

@@ -3,14 +3,14 @@
  * or in newer versions of Roo parts of the AI SDK. One record with the role user may contain the results of several
  * calls and additional text.
  */
-import { authorOfMessage, hasUserTag } from '../domain/text/authorship.js'
+import { authorOfMessage, hasUserTag, isResultText } from '../domain/text/authorship.js'
 import { isRecord } from '../lib/is-record.js'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
 import { isTooDeep } from '../lib/nesting.js'
 import { textIn } from '../lib/text-in.js'
 import { contentOf, jsonText, roundedText, type Fields } from './bodies.js'
 import type { ContentId } from './content-id.js'
-import { argumentsOf, toContentPart, textPart } from './content-part.js'
+import { argumentsOf, isData, toContentPart } from './content-part.js'
 
 /** One message of a record. */
 export interface RecordMessage {
@@ -30,8 +30,6 @@ function textOf(value: unknown, write = jsonText): string {
     return '[nested too deeply]'
   }
 }
-
-const partOf = (value: unknown): ContentPart => (typeof value === 'string' ? textPart(value) : toContentPart(value))
 
 /** A call before its id is made unique in the message. */
 interface RawCall {
@@ -74,8 +72,12 @@ const rawCall = (block: Fields): RawCall => {
 function resultOf(block: Fields): Omit<RecordMessage, 'byProgram'> & { readonly callId: string | undefined } {
   const output = block['output']
   const value = block['content'] ?? (isRecord(output) && 'value' in output ? output['value'] : output)
-  const content =
-    value === undefined || value === null ? '' : Array.isArray(value) ? contentOf(value.map(partOf)) : textOf(value)
+  const isText = value === undefined || value === null || value === ''
+  const content = isText
+    ? ''
+    : Array.isArray(value) && !isData(value)
+      ? contentOf(value.map(toContentPart))
+      : textOf(value)
   const isError =
     block['is_error'] === true ||
     (isRecord(output) && /^(?:error|execution-denied)/u.test(textIn(output['type']) ?? '')) ||
@@ -93,14 +95,22 @@ const textsIn = (parts: readonly ContentPart[]): readonly string[] =>
   parts.flatMap((part) => textIn(part['text']) ?? [])
 
 /**
- * Whether the program generated all of these texts. Without native tool calls, both programs send results and reminders as
- * texts of the user, and mark the user's own text with tags, also in a text that follows one of the program.
+ * Whether the program generated all of these texts. Without native tool calls, both programs send results as texts of the
+ * user, each in several parts, and mark the user's own text with tags.
  */
-function isProgramText(texts: readonly string[]): boolean {
-  const [first] = texts
-  const isOfUser = (text: string): boolean => authorOfMessage({ role: 'user', content: text }) === 'user'
-  return first !== undefined && !isOfUser(first) && !texts.some(hasUserTag)
+function isProgramText(parts: readonly ContentPart[]): boolean {
+  const [first, ...others] = textsIn(parts)
+  if (first === undefined) return false
+  return (
+    (isResultText(first) && !others.some(hasUserTag)) || authorOfMessage({ role: 'user', content: parts }) === 'program'
+  )
 }
+
+/** The tag in which Cline's command line stores the user's words. It sends them without it. */
+const STORED_INPUT = /<user_input\b[^<>]*>([^]*?)<\/user_input>/gu
+
+const asSent = (part: ContentPart): ContentPart =>
+  typeof part['text'] === 'string' ? { ...part, text: part['text'].replaceAll(STORED_INPUT, '$1') } : part
 
 const messageOf = (body: MessageBody, isByProgram = false): RecordMessage => ({
   body,
@@ -126,7 +136,7 @@ export function messagesIn(
     : content === undefined || content === null
       ? []
       : [content]
-  const parts = blocks.filter((block) => !isCall(block) && !isResult(block)).map(partOf)
+  const parts = blocks.filter((block) => !isCall(block) && !isResult(block)).map(toContentPart)
   const results = blocks.filter(isResult).map(resultOf)
   const calls = role === 'assistant' ? callsOf(blocks.filter(isCall).map(rawCall), fallback) : []
   const tools = results.map(({ callId, body, isError }): RecordMessage => {
@@ -146,9 +156,9 @@ export function messagesIn(
     return [answer, ...tools]
   }
   if (parts.length === 0) return tools
-  const rest = contentOf(parts)
+  const rest = contentOf(role === 'user' ? parts.map(asSent) : parts)
   if (role === 'system') return [...tools, messageOf({ role, content: rest })]
-  return [...tools, messageOf({ role: 'user', content: rest }, isProgramText(textsIn(parts)) || role === 'tool')]
+  return [...tools, messageOf({ role: 'user', content: rest }, isProgramText(parts) || role === 'tool')]
 }
 
 /**

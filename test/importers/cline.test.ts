@@ -340,7 +340,7 @@ describe('a session of the newer form', () => {
   it('is compacted to the context in the companion file, whose messages match by id or content', () => {
     const items = readSession([['s1.compaction.json', state({})]])
     expect(story(items)).toEqual([
-      '<user_input mode="act">berths</user_input>',
+      'berths',
       '',
       'B2',
       'B2.',

@@ -1,5 +1,6 @@
 /** Sessions of editors that are imported again after their program changed what lies before the newest message. */
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import fc from 'fast-check'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -182,5 +183,45 @@ onNode('a Cursor database', () => {
     expect(await imported()).toEqual(['c-10'])
     expect(await contextOf('cursor/c-10')).toEqual(['Hoist c-10.', null, 'Two.'])
     expect(await imported()).toEqual([])
+  })
+})
+
+describe('Cline', () => {
+  const session = (...messages: readonly Raw[]): string => JSON.stringify({ version: 1, sessionId: 's1', messages })
+  const user = (text: string): Raw => ({ id: 'm0', role: 'user', content: [{ type: 'text', text }] })
+
+  it('has the same words of the user with and without the tag around them, and refuses others', async () => {
+    const file = await write('s1/s1.messages.json', session(user('<task>\nRig the mast.\n</task>')))
+    await ledger.transcripts.import(file)
+    await writeFile(file, session(user('<user_input mode="act">Rig the mast.</user_input>')))
+    const again = await ledger.transcripts.import(file)
+    expect(again.conversations).toMatchObject([{ messages: 0, known: 1 }])
+    await writeFile(file, session(user('<user_input mode="act">Rig the boom.</user_input>')))
+    await expect(ledger.transcripts.import(file)).rejects.toThrow('differs')
+  })
+
+  it('has the data of a tool as the JSON that it sends, also if parts were recorded of it', async () => {
+    const call = { id: 'm1', role: 'assistant', content: [{ type: 'tool_use', id: 'c1', name: 'ls', input: {} }] }
+    const result = (content: unknown): Raw => ({
+      id: 'm2',
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: 'c1', content }],
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { minLength: 1 }), async (data) => {
+        const isolated = await openLedger({ store: 'memory' })
+        const asParts = data.map((value) => ({ type: 'other', value }))
+        const file = await write('s1/s1.messages.json', session(user('Go.'), call, result(asParts)))
+        await isolated.transcripts.import(file)
+        await writeFile(file, session(user('Go.'), call, result(data)))
+        const again = await isolated.transcripts.import(file)
+        expect(again.conversations).toMatchObject([{ messages: 0, known: 3 }])
+        await isolated.close()
+      }),
+      { numRuns: 20 },
+    )
+    await writeFile(join(folder, 's1/s1.messages.json'), session(user('Go.'), call, result([{ a: [1, 'x'] }])))
+    await ledger.transcripts.import(join(folder, 's1/s1.messages.json'))
+    expect(await contextOf('cline/s1')).toEqual(['Go.', null, '[{"a":[1,"x"]}]'])
   })
 })

@@ -1,6 +1,7 @@
 /**
  * Only what the user wrote is a rule, a request, a title or a loss of a conversation, whatever door it came through:
- * texts of programs and of the ledger under the role of the user, or between the messages, are none.
+ * texts of programs and of the ledger under the role of the user, or between the messages, are none, and neither is a
+ * tag that a program puts around the user's words.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import fc from 'fast-check'
@@ -46,10 +47,25 @@ const FORMS = [
   (text: string) => `This session continues a/b, a session of Codex, from the log of Context Ledger. It.\n\n${text}`,
 ] as const
 
+/** The tags in which programs store or send the user's words. */
+const WRAPPERS = [
+  (text: string) => text,
+  (text: string) => `<user_input mode="act">${text}</user_input>`,
+  (text: string) => `<user_input mode="plan">\n${text}\n</user_input>`,
+  (text: string) => `<user_query>\n${text}\n</user_query>`,
+  (text: string) => `<task>\n${text}\n</task>`,
+  (text: string) => `<user_message>\n${text}\n</user_message>`,
+  (text: string) => `<userRequest>\n${text}\n</userRequest>`,
+  (text: string) => `[attempt_completion] Result:\n\n<feedback>\n${text}\n</feedback>`,
+  (text: string) => `[ask_followup_question for 'It?'] Result:\n<answer>\n${text}\n</answer>`,
+] as const
+
 interface Turn {
   /** Indexes of forms: the parts before and after the user's words. */
   readonly before: readonly number[]
   readonly after: readonly number[]
+  /** Index of the tag around the user's words. */
+  readonly wrapper: number
   /** A message of this role follows the turn. */
   readonly directive: 'system' | 'developer' | undefined
 }
@@ -57,6 +73,7 @@ const form = fc.nat(FORMS.length - 1)
 const turn: fc.Arbitrary<Turn> = fc.record({
   before: fc.array(form, { maxLength: 2 }),
   after: fc.array(form, { maxLength: 2 }),
+  wrapper: fc.nat(WRAPPERS.length - 1),
   directive: fc.constantFrom(undefined, 'system', 'developer'),
 })
 
@@ -67,12 +84,13 @@ interface AuthoredTurn {
 }
 
 function conversationOf(turns: readonly Turn[], mark: string): AuthoredTurn[] {
-  return turns.flatMap(({ before, after, directive }, index): AuthoredTurn[] => {
+  return turns.flatMap(({ before, after, wrapper, directive }, index): AuthoredTurn[] => {
     const number = `${mark}${String(index)}`
+    const words = WRAPPERS[wrapper]?.(ruleOf(`user${number}`)) ?? ''
     const programs = (indexes: readonly number[], place: string): string[] =>
       indexes.map((each, at) => FORMS[each]?.(ruleOf(`program${number}${place}${String(at)}`)) ?? '')
     return [
-      { role: 'user', texts: [...programs(before, 'b'), ruleOf(`user${number}`), ...programs(after, 'a')] },
+      { role: 'user', texts: [...programs(before, 'b'), words, ...programs(after, 'a')] },
       ...(directive === undefined ? [] : [{ role: directive, texts: [ruleOf(`program${number}d`)] }]),
       { role: 'assistant', texts: [`The tide table of ${number} has now been read by me as you wanted.`] },
     ]
@@ -176,6 +194,20 @@ const DOORS: Readonly<Record<string, (said: readonly AuthoredTurn[], id: string)
     await ledger.transcripts.import(file)
     return `codex/${id}`
   },
+  async Cline(said, id) {
+    const file = join(directory, `${id}.messages.json`)
+    const list = said
+      .filter(({ role }) => role === 'user' || role === 'assistant')
+      .map(({ role, texts }, index) => ({
+        id: `m${String(index)}`,
+        role,
+        content: partsOf(texts),
+        ts: 1_790_000_000_000,
+      }))
+    await writeFile(file, JSON.stringify({ version: 1, sessionId: id, messages: list }))
+    await ledger.transcripts.import(file)
+    return `cline/${id}`
+  },
 }
 
 let count = 0
@@ -208,7 +240,7 @@ it.each(Object.keys(DOORS))(
           rules: turns.map((_turn, index) => ruleOf(`user${mark}${String(index)}`)),
           lost: lost.filter((each) => !each.includes(`program${mark}`)),
         })
-        expect(title).toContain(`user${mark}0`)
+        expect(title).toBe(ruleOf(`user${mark}0`))
         for (const index of turns.keys()) expect(lost.join('\n')).toContain(`user${mark}${String(index)}`)
       }),
       { numRuns: runsOf(60) },

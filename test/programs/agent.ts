@@ -75,3 +75,6 @@ export interface Addition {
   /** The part of a message's text that it is. */
   readonly pattern: RegExp
 }
+
+/** Reminders that Claude Code, and programs like it, put into the messages of a request. */
+export const REMINDERS: Addition = { kind: 'reminder', pattern: /<system-reminder>[\s\S]*?<\/system-reminder>\n?/gu }

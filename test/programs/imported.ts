@@ -1,5 +1,6 @@
 /** The transcripts of a program in a ledger in memory: recorded events and contexts. */
 import { existsSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { planImport } from '../../src/cli/import/import-plan.js'
 import { openLedger, type ImportedConversation, type ImportedTranscript, type Ledger } from '../../src/index.js'
@@ -44,6 +45,15 @@ export class Imported {
       }
     }
     return results
+  }
+
+  /** Whether a file of the program contains a text without quotation marks. */
+  async isStored(text: string): Promise<boolean> {
+    const { agent, site } = this.trial
+    for (const path of agent.transcripts.map((each) => join(site.home, each)))
+      for (const entry of existsSync(path) ? await readdir(path, { recursive: true, withFileTypes: true }) : [])
+        if (entry.isFile() && (await readFile(join(entry.parentPath, entry.name))).includes(text)) return true
+    return false
   }
 
   async logs(): Promise<readonly RecordedLog[]> {

@@ -74,11 +74,21 @@ const MODEL_SUMMARY = /^Another language model started to solve this problem and
 /** Whether a text is a summary that Codex requested from its model, and sends under the role of the user. */
 export const isModelSummary = (text: string): boolean => MODEL_SUMMARY.test(text)
 
-/** The tags in which Cline and Roo Code send words of the user within texts of their own. */
-const USER_TAG = '<(?:task|feedback|user_message|user_input|answer)\\b'
+/** The tags of Cline, Cursor and VS Code around the words of the user; their other tags are around texts of the program. */
+const NAMED_WRAPPERS = 'user_message|user_input|user_command|user_query|userRequest'
+/** The tags in which Cline and Roo Code send words of the user within texts of their own. A user may write them too. */
+const WRAPPERS = `task|feedback|answer|${NAMED_WRAPPERS}`
+const USER_TAG = `<(?:${WRAPPERS})\\b`
 
 /** Whether a text of Cline or Roo Code has words of the user. */
 export const hasUserTag = (text: string): boolean => new RegExp(USER_TAG, 'u').test(text)
+
+/** How Cline and Roo Code begin a text of their own: the result of a tool, an error. */
+const RESULT_TEXT = String.raw`^(?:\[ERROR\]|\[TASK RESUMPTION\]|\[[a-z]+(?:_[a-z]+)*(?: for '[^\n]*'[^\]\n]*)?\] Result:)`
+const RESULT = new RegExp(RESULT_TEXT, 'u')
+
+/** Whether a text of Cline or Roo Code is the result of a tool, without words of the user. */
+export const isResultText = (text: string): boolean => RESULT.test(text.trim()) && !hasUserTag(text)
 
 /** The beginnings of whole texts that programs send under the role of the user. */
 const PROGRAM_TEXTS = [
@@ -89,10 +99,7 @@ const PROGRAM_TEXTS = [
   /^This session is being continued from a previous conversation/u,
   /^Warning: (?:The maximum number of unified exec processes|apply_patch was requested via|Your account was flagged)/u,
   // Cline and Roo Code.
-  new RegExp(
-    String.raw`^(?:\[ERROR\]|\[TASK RESUMPTION\]|\[[a-z]+(?:_[a-z]+)*(?: for '[^\n]*'[^\]\n]*)?\] Result:)(?![^]*${USER_TAG})`,
-    'u',
-  ),
+  new RegExp(`${RESULT_TEXT}(?![^]*${USER_TAG})`, 'u'),
   // Gemini CLI.
   /^(?:This is the Gemini CLI\. We are setting up the context|Here is (?:the user's editor context|a summary of changes in the user's editor))/u,
   /^System: Potential loop detected\./u,
@@ -175,6 +182,38 @@ function textsBetweenBlocks(text: string): AuthoredText[] {
   return [...texts, { author: 'user', text: text.slice(start) }]
 }
 
+/** A tag around words of the user, at the beginning of a line. */
+const WRAPPER = new RegExp(`^[^\\S\\n]*<(?<tag>${WRAPPERS})(?:\\s[^<>]*)?>`, 'gmu')
+const NAMED_WRAPPER = new RegExp(`^(?:${NAMED_WRAPPERS})$`, 'u')
+const TAGGED = /^<[a-z]+(?:[_-][a-z]+)*[\s>][^]*<\/[a-z_-]+>$/iu
+
+/**
+ * The words of the user in a text without blocks of a program, without the tags around them. A text with other words
+ * outside these tags was written by the user.
+ */
+function wordsOfUser(text: string): AuthoredText[] {
+  const whole: AuthoredText[] = [{ author: 'user', text }]
+  const texts: AuthoredText[] = []
+  let start = 0
+  let isNamed = true
+  for (let mark = matchAt(WRAPPER, text, 0); mark !== null; mark = matchAt(WRAPPER, text, start)) {
+    const tag = mark.groups?.['tag'] ?? ''
+    const from = mark.index + mark[0].length
+    const end = text.indexOf(`</${tag}>`, from)
+    if (end === -1) return whole
+    texts.push(
+      { author: 'program', text: text.slice(start, mark.index) },
+      { author: 'user', text: text.slice(from, end) },
+    )
+    start = end + tag.length + 3
+    isNamed &&= NAMED_WRAPPER.test(tag)
+  }
+  if (texts.length === 0) return whole
+  texts.push({ author: 'program', text: text.slice(start) })
+  const isOfProgram = (each: string): boolean => isBlank(each) || RESULT.test(each) || (isNamed && TAGGED.test(each))
+  return texts.every((each) => each.author === 'user' || isOfProgram(each.text.trim())) ? texts : whole
+}
+
 /** The length of a note at the beginning of a text: its first paragraph, and those that are lists with a title. */
 function noteLength(text: string): number {
   const paragraphs = text.split(/(?<=\n)(?=\n)/u)
@@ -193,7 +232,8 @@ function textsOf(text: string): AuthoredText[] {
   const length = trimmed.startsWith(NOTE_BEGINNING)
     ? noteLength(trimmed)
     : (PROJECT_RULES.exec(trimmed)?.[0].length ?? 0)
-  if (length === 0) return textsBetweenBlocks(text)
+  if (length === 0)
+    return textsBetweenBlocks(text).flatMap((each) => (each.author === 'user' ? wordsOfUser(each.text) : [each]))
   const author = trimmed.startsWith(NOTE_BEGINNING) ? 'ledger' : 'program'
   return [{ author, text: trimmed.slice(0, length) }, ...textsOf(trimmed.slice(length))]
 }
@@ -277,6 +317,7 @@ export function ownContent(message: AuthoredMessage): MessageBody['content'] {
   const parts = authoredParts(message)
   if (typeof message.content !== 'string')
     return message.content === null ? null : parts.filter((each) => each.author === author).map(({ part }) => part)
-  if (parts.every((each) => each.author === author)) return message.content
+  const isWhole = parts.length === 1 && parts.every(({ part }) => message.content === part['text'])
+  if (isWhole) return message.content
   return parts.flatMap((each) => (each.author === author ? [String(each.part['text'])] : [])).join('\n\n')
 }

@@ -1,7 +1,7 @@
 /** Claude Code, over Anthropic's Messages. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { AgentProgram } from '../agent.js'
+import { REMINDERS, type AgentProgram } from '../agent.js'
 import { fieldsOf, jsonOf } from '../model/request.js'
 
 const TOOLS = 'Bash,Read,Write,Task,Agent,mcp__context-ledger'
@@ -59,7 +59,7 @@ export const claudeCode: AgentProgram = {
   compact: (session) => ({ words: ['-p', '/compact', '--output-format', 'json', '--resume', session] }),
   tokensToCompact: 985_000,
   additions: [
-    { kind: 'reminder', pattern: /<system-reminder>[\s\S]*?<\/system-reminder>\n?/gu },
+    REMINDERS,
     { kind: 'notification of a sub-agent', pattern: /<task-notification>[\s\S]*?<\/task-notification>\n?/gu },
   ],
 }

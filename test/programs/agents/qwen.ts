@@ -1,7 +1,7 @@
 /** Qwen Code, over Chat Completions. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { AgentProgram } from '../agent.js'
+import { REMINDERS, type AgentProgram } from '../agent.js'
 import type { ToolUse } from '../model/script.js'
 
 const SETTINGS = {
@@ -29,6 +29,11 @@ export const qwen: AgentProgram = {
     read: (path) => shell(`cat ${path}`),
     write: (path, text) => shell(`printf '%s' '${text}' > ${path}`),
     list: () => shell('ls'),
+    find: (name) => ({ name: 'tool_search', input: { query: name } }),
+    bridge: (name, input) => ({
+      name: 'tool_call',
+      input: { name: `mcp__context-ledger__${name}`, arguments: input },
+    }),
   },
   purposeOf(request) {
     const all = request.messages.map(({ texts }) => texts.join('\n')).join('\n')
@@ -59,5 +64,6 @@ export const qwen: AgentProgram = {
   },
   // Above 977,000 it refuses the next prompt.
   tokensToCompact: 940_000,
-  additions: [],
+  // Skills, date and directory: none of it is in its transcript.
+  additions: [REMINDERS],
 }

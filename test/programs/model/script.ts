@@ -32,6 +32,8 @@ export interface AgentTools {
   readonly delegate?: ((prompt: string) => ToolUse) | undefined
   /** Looks for a tool that is offered only after a search. Undefined if all are offered at once. */
   find?(name: string): ToolUse
+  /** Calls a tool that is never offered itself. The request names it. */
+  bridge?: ((name: string, input: ToolUse['input']) => ToolUse) | undefined
 }
 
 export interface ToolUse {
@@ -107,12 +109,12 @@ export class Script {
     if (what === 'hang') return { text: `Begun with ${mark.name} ${number}.`, hangs: true, ...usage }
     const calls = what.split('&').map((call, index) => ({
       id: `call_${String(this.answers)}_${String(index)}`,
-      ...this.toolUse(call.trim(), mark.name, request.tools),
+      ...this.toolUse(call.trim(), mark.name, request),
     }))
     return { text: `Step ${String(at + 1)} of ${mark.name} ${number}.${length}`, calls, ...usage }
   }
 
-  private toolUse(call: string, scriptName: string, offered: readonly string[]): ToolUse {
+  private toolUse(call: string, scriptName: string, request: ModelRequest): ToolUse {
     const [verb = '', ...rest] = call.split(' ')
     const argument = rest.join(' ')
     if (verb === 'read') return this.tools.read(argument)
@@ -121,12 +123,15 @@ export class Script {
     if (verb === 'task' && this.tools.delegate !== undefined)
       return this.tools.delegate(`Look at the files. [[${scriptName}-sub: ${argument.replaceAll(',', '|')}]]`)
     const [tool = '', ...words] = rest
-    if (verb === 'call') return this.offeredTool(tool, fieldsOf(jsonOf(words.join(' '))), scriptName, offered)
+    if (verb === 'call') return this.offeredTool(tool, fieldsOf(jsonOf(words.join(' '))), scriptName, request)
     throw new Error(`the script has no step "${call}"`)
   }
 
   /** Calls a tool that the program offers under some name. Until it does, the step is repeated. */
-  private offeredTool(name: string, input: ToolUse['input'], scriptName: string, offered: readonly string[]): ToolUse {
+  private offeredTool(name: string, input: ToolUse['input'], scriptName: string, request: ModelRequest): ToolUse {
+    const { tools: offered, messages } = request
+    if (this.tools.bridge !== undefined && JSON.stringify(messages).includes(`__${name}`))
+      return this.tools.bridge(name, input)
     const offeredName = offered.find((each) => each.endsWith(name))
     if (offeredName !== undefined || this.searches >= MOST_SEARCHES) return { name: offeredName ?? name, input }
     this.searches += 1

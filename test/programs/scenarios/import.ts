@@ -33,8 +33,10 @@ class ImportScenario {
   /** Marks of the prompts, in order. */
   private readonly prompts: string[] = []
   private hasCompacted = false
-  /** Requests of a turn that the program does not keep. */
-  private dropped: readonly ReceivedRequest[] = []
+  /** Requests whose answers the program does not keep. */
+  private readonly dropped: ReceivedRequest[] = []
+  /** The conversation of the newest turn. */
+  private conversationId = ''
 
   constructor(
     private readonly trial: Trial,
@@ -45,13 +47,25 @@ class ImportScenario {
   async turn(name: string, steps: string, session: string | undefined, text = 'Go on.'): Promise<Turn> {
     const { trial } = this
     const mark = `[[${name}: ${steps}]]`
-    this.prompts.push(mark)
     const turn = await trial.turn(`${text} ${mark}`, session)
     trial.check(`turn ${name}`, turn.result.status === 0, failureOf(turn))
-    if (turn.requests.some(({ purpose }) => purpose === 'compaction')) this.hasCompacted = true
+    const isCompacted = turn.requests.some(({ purpose }) => purpose === 'compaction')
+    if (isCompacted) this.hasCompacted = true
+    if (isCompacted && !(await this.imported.isStored(mark))) await this.noteDropped(name, turn)
+    else this.prompts.push(mark)
     await this.imported.update()
     await this.compare(name, turn)
     return turn
+  }
+
+  /** The program replaced the beginning of the turn by a summary before the turn ended, so that no import can read it. */
+  private async noteDropped(name: string, { requests }: Turn): Promise<void> {
+    for (const request of requests)
+      if (!(await this.imported.isStored(request.answer?.text ?? ''))) this.dropped.push(request)
+    this.trial.impossible(
+      `prompt of ${name}`,
+      'the program itself drops it: after a compaction in the middle of a turn its files have only the summary',
+    )
   }
 
   /** Compares the imported context with the model's last request. */
@@ -65,12 +79,13 @@ class ImportScenario {
     // A program that compacts after its last answer shows the context in its next request.
     if (requests.slice(requests.indexOf(last)).some(({ purpose }) => purpose === 'compaction')) return
     const log = await imported.conversationWith(`[[${name}:`)
-    if (log === undefined) {
+    if (log === undefined && (await imported.isStored(`[[${name}:`))) {
       trial.check(`context after ${name}`, false, 'no conversation has the prompt')
       return
     }
+    this.conversationId = log?.conversationId ?? this.conversationId
     const received = normalContext(contextAfter(last), trial.agent.additions)
-    const context = normalContext(await imported.context(log.conversationId), trial.agent.additions)
+    const context = normalContext(await imported.context(this.conversationId), trial.agent.additions)
     const difference = firstDifference(received, context)
     if (this.hasCompacted) {
       trial.contexts.compared += 1
@@ -102,7 +117,7 @@ class ImportScenario {
     )
     if (isKept) this.prompts.push(mark)
     else {
-      this.dropped = stopped.requests
+      this.dropped.push(...stopped.requests)
       trial.impossible('interrupted turn', 'the program itself drops it: its next request does not have it')
     }
   }

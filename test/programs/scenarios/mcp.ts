@@ -39,7 +39,10 @@ async function recordedId(trial: Trial): Promise<string | undefined> {
 
 /** The result of a call in the request after it. */
 function resultOf(requests: Turn['requests'], tool: string): string {
-  const at = requests.findIndex(({ answer }) => answer?.calls?.some(({ name }) => name.endsWith(tool)))
+  const at = requests.findIndex(({ answer }) =>
+    // A bridge names the tool in its input.
+    answer?.calls?.some(({ name, input }) => name.endsWith(tool) || String(input['name']).endsWith(tool)),
+  )
   const last = requests[at + 1]?.request.messages.findLast(({ role }) => role === 'tool')
   return at < 0 ? `${tool} was not called` : (last?.texts ?? []).join('\n')
 }
