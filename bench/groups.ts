@@ -20,6 +20,7 @@ export const groups: Readonly<Record<string, () => Promise<{ group: Group }>>> =
   commands: async () => await import('./commands.js'),
   page: async () => await import('./page.js'),
   service: async () => await import('./service.js'),
+  neighbours: async () => await import('./neighbours.js'),
   proxy: async () => await import('./proxy.js'),
   kurrentdb: async () => await import('./kurrentdb.js'),
   workers: async () => await import('./workers.js'),

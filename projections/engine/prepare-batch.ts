@@ -1,6 +1,7 @@
 /** Reads a batch of events and collects the changes that it makes in each target. */
 import { dataLengthOf } from '../../src/domain/events/codec.js'
 import type { RecordedEvent } from '../../src/domain/events/index.js'
+import { isPauseDue, pause } from '../../src/lib/pauses.js'
 import { thrownSentence } from '../../src/domain/values/thrown.js'
 import { partitionOfStream } from './partitions.js'
 import type { ConversationStop, EventMark } from './checkpoints.js'
@@ -95,7 +96,7 @@ export function createReader(
         upTo = item.value.position
         events += 1
         // Lets timers and requests run: the embedded engine and the decoder only queue microtasks.
-        if (events % TURN_EVENTS === 0) await new Promise(setImmediate)
+        if (events % TURN_EVENTS === 0 || isPauseDue()) await pause()
       }
       return { events, upTo, ended: false }
     },

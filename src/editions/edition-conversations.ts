@@ -61,23 +61,26 @@ export function createEditionConversation(
   let recordedRevision = advancedTo
 
   /** Decides the events, after an event that records how much of the conversation was seen. */
-  function decided(
+  async function decided(
     commands: readonly Command[],
     provenance: Provenance,
     evenIfNothing: boolean,
     options: EncodingOptions,
-  ): E.Either<CommandFailure, { readonly encoded: EncodedEvents; readonly after: Conversation }> {
+  ): Promise<E.Either<CommandFailure, { readonly encoded: EncodedEvents; readonly after: Conversation }>> {
     const encoded: EncodedEvents = { toStore: [], bodies: [], events: [] }
     const now = clock.now().toISOString()
-    const add = (current: Conversation, events: readonly Event[]): E.Either<CommandFailure, Conversation> => {
-      const more = encodeEvents(current, events, now, provenance, options)
+    const add = async (
+      current: Conversation,
+      events: readonly Event[],
+    ): Promise<E.Either<CommandFailure, Conversation>> => {
+      const more = await encodeEvents(current, events, now, provenance, options)
       if (E.isLeft(more)) return more
       encoded.toStore.push(...more.right.toStore)
       encoded.bodies.push(...more.right.bodies)
       encoded.events.push(...more.right.events)
       return E.right(evolveAll(current, more.right.events))
     }
-    const advanced = add(
+    const advanced = await add(
       state,
       state.revision >= 0 && recordedRevision < state.conversationRevision
         ? [{ type: 'EditionAdvanced', data: { conversationRevision: state.conversationRevision } }]
@@ -89,7 +92,7 @@ export function createEditionConversation(
     for (const command of commands) {
       const events = decide(next, command)
       if (E.isLeft(events)) return events
-      const after = add(next, events.right)
+      const after = await add(next, events.right)
       if (E.isLeft(after)) return after
       next = after.right
     }
@@ -120,7 +123,7 @@ export function createEditionConversation(
     // Texts in this state were erased meanwhile.
     if (epoch !== undefined && epoch !== knownEpoch)
       return E.left({ kind: 'ConversationMoved', revision: state.revision, expected: state.revision })
-    const next = decided(withIdSeeds(keys, safe), by, evenIfNothing, { replacements, keys })
+    const next = await decided(withIdSeeds(keys, safe), by, evenIfNothing, { replacements, keys })
     if (E.isLeft(next)) return next
     const { encoded, after } = next.right
     if (encoded.events.length === 0) return E.right({ state, events: [], position: undefined })

@@ -4,17 +4,24 @@ import { setImmediate } from 'node:timers/promises'
 /** Milliseconds of work between two turns of the event loop. One step more may follow. */
 const MOST_MS = 20
 
-/** Pauses of one piece of work. Ask `isDue` after each step, so that short work awaits nothing. */
-export class Pauses {
-  private resumedAt = performance.now()
+/** When the work of this turn of the event loop asked first; undefined before that. All work of a turn shares it. */
+let startedAt: number | undefined
 
-  get isDue(): boolean {
-    return performance.now() - this.resumedAt >= MOST_MS
+/**
+ * Whether other work should run first. Ask before each step, so that short work awaits nothing. The work of all callers
+ * in one turn of the event loop counts, also if each of them did little.
+ */
+export function isPauseDue(): boolean {
+  const now = performance.now()
+  if (startedAt === undefined) {
+    startedAt = now
+    globalThis.setImmediate(() => {
+      startedAt = undefined
+    })
+    return false
   }
-
-  /** Lets other work run. */
-  async pause(): Promise<void> {
-    await setImmediate()
-    this.resumedAt = performance.now()
-  }
+  return now - startedAt >= MOST_MS
 }
+
+/** Lets other work run. */
+export const pause = (): Promise<void> => setImmediate()

@@ -4,6 +4,7 @@
  */
 import type { ProjectionRunner } from '../../projections/engine/runner.js'
 import type { RowsLag } from '../../projections/engine/watch.js'
+import { conversationStream } from '../domain/values/ids.js'
 import type { Within } from '../ports/archive-index.js'
 import { sleep } from '../ports/clock.js'
 import type { Gate } from './gate.js'
@@ -21,8 +22,8 @@ export interface Freshness {
   /** Notes what was recorded through this ledger. */
   readonly recordedHere: (recorded: { readonly position: number | undefined }) => void
   /**
-   * Brings the rows to `waitFor` if it is given. Otherwise to the end of the log if this process runs the
-   * projections, else to this ledger's own last event.
+   * Brings the rows to `waitFor` if it is given. Otherwise, if this process runs the projections, to the end of the
+   * log, or to the last event of the one conversation that is read; else to this ledger's own last event.
    */
   readonly rows: (wait?: Wait, conversationId?: string) => Promise<void>
   /** Brings the rows to the end of the log, including events of other processes. */
@@ -78,12 +79,19 @@ export function createFreshness({
     throw problem({ kind: 'ProjectionsBehind', detail: `${missing} within ${String(timeoutMs)} ms${hint}` })
   }
 
+  /** The position of the newest event of a conversation. A read of one conversation does not wait for the others. */
+  async function newestPosition(conversationId: string): Promise<number> {
+    const stream = conversationStream(conversationId)
+    for await (const { position } of log.store.readStream(stream, { direction: 'backwards', limit: 1 })) return position
+    return -1
+  }
+
   async function rows(wait: Wait = {}, conversationId?: string): Promise<void> {
     gate.open()
     const timeoutMs = timeoutOf(wait)
     if (wait.waitFor !== undefined) await rowsShow(wait.waitFor, timeoutMs, conversationId)
     else if (workers === 'elsewhere') await rowsShow(ownPosition, timeoutMs, conversationId)
-    else await runner.catchUp()
+    else await runner.catchUp(conversationId === undefined ? undefined : await newestPosition(conversationId))
   }
 
   return {

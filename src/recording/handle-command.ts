@@ -7,12 +7,12 @@ import { LRUCache } from 'lru-cache'
 import type { Provenance } from '../domain/events/codec.js'
 import { Fold } from '../domain/conversation/evolve.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
-import { decide, type Command, type Rejection } from '../domain/decide/index.js'
+import { decide, inParts, partlyRecorded, type Command, type Rejection } from '../domain/decide/index.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import { conversationStream } from '../domain/values/ids.js'
 import type { BadMessage } from '../domain/values/message.js'
 import type { NotRecordable } from '../domain/events/recordable.js'
-import { Pauses } from '../lib/pauses.js'
+import { isPauseDue, pause } from '../lib/pauses.js'
 import type { Clock } from '../ports/clock.js'
 import type { AppendFailure } from '../ports/event-store.js'
 import { wrongAnswer } from './check-answers.js'
@@ -87,6 +87,9 @@ export interface ConversationsOptions {
  * concurrent writers.
  */
 const CONFLICT_ATTEMPTS = 200
+
+/** Messages that are decided between two turns of the event loop. */
+const MESSAGES_AT_ONCE = 256
 
 /** The number of derived ids that are looked up at a time to find a free one; doubled each time. */
 const IDS_PER_LOOKUP = 64
@@ -226,21 +229,26 @@ class CommandRun {
   private async decideAll(): Promise<E.Either<NotRecordable, Decided & { readonly rejection?: Rejection }>> {
     const encoded: EncodedEvents = { toStore: [], bodies: [], events: [] }
     const fold = new Fold(this.state)
-    const pauses = new Pauses()
     const options = { replacements: this.replacements, keys: this.keys }
-    for (const command of withIdSeeds(this.keys, this.commands)) {
-      const decided = decide(fold.state, command)
-      if (E.isLeft(decided)) return E.right({ encoded, state: fold.state, rejection: decided.left })
-      const now = this.clock.now().toISOString()
-      for (const event of decided.right) {
-        if (pauses.isDue) await pauses.pause()
-        const next = encodeEvents(fold.state, [event], now, this.provenance, options)
-        if (E.isLeft(next)) return next
-        encoded.toStore.push(...next.right.toStore)
-        encoded.bodies.push(...next.right.bodies)
-        encoded.events.push(...next.right.events)
-        for (const recorded of next.right.events) fold.take(recorded)
+    for (const whole of withIdSeeds(this.keys, this.commands)) {
+      const before = encoded.events.length
+      for (const command of whole.type === 'AppendMessages' ? inParts(whole, MESSAGES_AT_ONCE) : [whole]) {
+        const decided = decide(fold.state, command)
+        if (E.isLeft(decided)) return E.right({ encoded, state: fold.state, rejection: decided.left })
+        const now = this.clock.now().toISOString()
+        for (const event of decided.right) {
+          if (isPauseDue()) await pause()
+          const next = await encodeEvents(fold.state, [event], now, this.provenance, options)
+          if (E.isLeft(next)) return next
+          encoded.toStore.push(...next.right.toStore)
+          encoded.bodies.push(...next.right.bodies)
+          encoded.events.push(...next.right.events)
+          for (const recorded of next.right.events) fold.take(recorded)
+        }
       }
+      const partly =
+        whole.type === 'AppendMessages' ? partlyRecorded(whole, encoded.events.length - before) : undefined
+      if (partly !== undefined) return E.right({ encoded, state: fold.state, rejection: partly })
     }
     return E.right({ encoded, state: fold.state })
   }

@@ -6,6 +6,7 @@ import { either as E } from 'fp-ts'
 import { isLedgerError, LedgerError } from '../lib/ledger-error.js'
 import { claimOf, decode, isSealed, type Unreadable } from '../domain/events/codec.js'
 import { replacementTypes, type EventType, type RecordedEvent, type ReplacementType } from '../domain/events/index.js'
+import { isPauseDue, pause } from '../lib/pauses.js'
 import { conversationOf, editionOf } from '../domain/values/ids.js'
 import type { BodyStore } from '../ports/body-store.js'
 import type { StoredEvent } from '../ports/event-store.js'
@@ -96,7 +97,10 @@ export function decodeEventSoon(stored: StoredEvent, source: EventSource): Recor
   const claim = claimOf(stored)
   return claim === undefined
     ? open(stored, undefined, source)
-    : source.bodies.get(claim).then((body) => open(stored, body, source))
+    : source.bodies.get(claim).then(async (body) => {
+        if (isPauseDue()) await pause()
+        return await open(stored, body, source)
+      })
 }
 
 /** Narrows an event to one of several types. */

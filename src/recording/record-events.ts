@@ -7,6 +7,7 @@ import type { SealedPlace } from '../domain/events/sealed.js'
 import { conversationStream, editionStream, eventIdOf, messageEventId } from '../domain/values/ids.js'
 import type { Command } from '../domain/decide/index.js'
 import { recordable, type NotRecordable } from '../domain/events/recordable.js'
+import { isPauseDue, pause } from '../lib/pauses.js'
 import { backoffMs } from '../lib/backoff.js'
 import { sleep } from '../ports/clock.js'
 import type { AppendFailure, Appended, EventToAppend } from '../ports/event-store.js'
@@ -109,13 +110,13 @@ function sealed(event: Event, plain: string, place: SealedPlace, keys: SealingKe
  * Encodes events for the revisions after `state`, all or none. The returned events are as every reader will decode
  * them.
  */
-export function encodeEvents(
+export async function encodeEvents(
   state: Conversation,
   events: readonly Event[],
   now: string,
   provenance: Provenance,
   { replacements, keys }: EncodingOptions = {},
-): E.Either<NotRecordable, EncodedEvents> {
+): Promise<E.Either<NotRecordable, EncodedEvents>> {
   const stream = streamOf(state)
   const recordedAt = state.recordedAt !== undefined && state.recordedAt > now ? state.recordedAt : now
   const encoded: EncodedEvents = { toStore: [], bodies: [], events: [] }
@@ -125,6 +126,8 @@ export function encodeEvents(
     const plain = encodeData(event)
     const read = recordable(event, plain, { ...provenance, recordedAt })
     if (E.isLeft(read)) return read
+    // The event may have a text of many megabytes.
+    if (isPauseDue()) await pause()
     const data = sealed(event, plain, { stream, revision, type: event.type }, keys)
     const id =
       event.type === 'MessageAppended'

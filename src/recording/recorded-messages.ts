@@ -5,6 +5,7 @@ import type { Command, MessageToAppend, Rejection } from '../domain/decide/index
 import type { RecordedEvent } from '../domain/events/index.js'
 import { conversationStream, derivedMessageId, messageEventId } from '../domain/values/ids.js'
 import { sameMessage } from '../domain/values/message.js'
+import { isPauseDue, pause } from '../lib/pauses.js'
 import type { Log } from './load-conversation.js'
 import { decodeEvent, isOfType } from './read-event.js'
 
@@ -55,6 +56,19 @@ export const withoutMessages = (commands: readonly Command[], messageIds: Readon
 export const withTakenIds = (commands: readonly Command[], takenIds: ReadonlySet<string>): Command[] =>
   commands.map((command) => (command.type === 'AppendMessages' ? { ...command, takenIds } : command))
 
+/** The messages that the commands append with an id, by that id. */
+function messagesById(commands: readonly Command[]): ReadonlyMap<string, readonly MessageToAppend[]> {
+  const found = new Map<string, MessageToAppend[]>()
+  for (const command of commands)
+    for (const message of command.type === 'AppendMessages' ? command.messages : []) {
+      if (message.messageId === undefined) continue
+      const same = found.get(message.messageId)
+      if (same === undefined) found.set(message.messageId, [message])
+      else same.push(message)
+    }
+  return found
+}
+
 /**
  * The message ids of the commands that the log has already, after comparison with the recorded messages.
  * @param received the same commands before their secrets were redacted: an older event may have that text
@@ -67,18 +81,16 @@ export async function recordedBefore(
   ids: readonly string[],
 ): Promise<E.Either<Rejection, ReadonlySet<string>>> {
   const same = new Set<string>()
-  const messagesOf = (each: readonly Command[]): readonly MessageToAppend[] =>
-    each.flatMap((command) => (command.type === 'AppendMessages' ? command.messages : []))
-  const [appendedMessages, receivedMessages] = [messagesOf(commands), messagesOf(received)]
+  const given = messagesById([...commands, ...received])
   for (const stored of await log.store.findByIds(stream, ids)) {
     const event = await decodeEvent(stored, log)
     if (!isOfType(event, 'MessageAppended')) continue
-    const { messageId } = event.data
-    const isSame = (message: MessageToAppend): boolean =>
-      message.messageId === messageId && (event.data.erased === true || sameMessage(message, event.data))
-    if (!appendedMessages.some(isSame) && !receivedMessages.some(isSame))
+    const { messageId, erased } = event.data
+    const messages = given.get(messageId) ?? []
+    if (!messages.some((message) => erased === true || sameMessage(message, event.data)))
       return E.left({ kind: 'MessageIdTaken', messageId })
     same.add(messageId)
+    if (isPauseDue()) await pause()
   }
   return E.right(same)
 }

@@ -10,7 +10,7 @@ import type { Provenance } from '../domain/events/codec.js'
 import type { BadId } from '../domain/values/ids.js'
 import type { BadPolicy, PolicySettings } from '../domain/values/policy.js'
 import type { BadPattern } from '../lib/bounded-pattern.js'
-import { Pauses } from '../lib/pauses.js'
+import { isPauseDue, pause } from '../lib/pauses.js'
 import { Redactor, type Redacted, type Replacements, type SecretMark } from '../secrets/redact.js'
 import type { Log } from './load-conversation.js'
 
@@ -152,13 +152,12 @@ async function redactCommand(
   redactor: Redactor,
   state: RedactedState,
   command: Command,
-  pauses: Pauses,
 ): Promise<Redacted<Command>> {
   if (command.type === 'AppendMessages') {
     const replacements = new Map<string, readonly SecretMark[]>()
     const messages: MessageToAppend[] = []
     for (const message of command.messages) {
-      if (pauses.isDue) await pauses.pause()
+      if (isPauseDue()) await pause()
       const redacted = redactor.json(message)
       messages.push(redacted.value)
       for (const [text, marks] of redacted.replacements) replacements.set(text, marks)
@@ -194,9 +193,8 @@ export async function redactCommands(
   if (refused !== undefined) return E.left(refused)
   const replacements = new Map<string, readonly SecretMark[]>()
   const redacted: Command[] = []
-  const pauses = new Pauses()
   for (const command of commands) {
-    const { value, replacements: found } = await redactCommand(redactor.right, state, command, pauses)
+    const { value, replacements: found } = await redactCommand(redactor.right, state, command)
     redacted.push(value)
     for (const [text, marks] of found) replacements.set(text, marks)
   }

@@ -2,7 +2,7 @@
 import { either as E } from 'fp-ts'
 import { isRecord } from '../lib/is-record.js'
 import { countValues, hasMoreValues, MOST_VALUES, parsedJson, recordingProblem } from '../lib/json.js'
-import { Pauses } from '../lib/pauses.js'
+import { isPauseDue, pause } from '../lib/pauses.js'
 import { Refused } from './problems.js'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
@@ -44,15 +44,15 @@ export async function jsonOf(text: string, mostBytes: number): Promise<unknown> 
   if (text.trim() === '') throw new Refused('MalformedJson', 'the body is empty, and JSON is wanted')
   const most = Math.max(MOST_VALUES, Math.floor(mostBytes / BYTES_PER_VALUE))
   if (hasMoreValues(text, most)) throw tooManyValues('the body', most, 'send less at once, or raise --max-body')
-  const pauses = new Pauses()
+  if (isPauseDue()) await pause()
   const parsed = parsedJson(text)
-  if (pauses.isDue) await pauses.pause()
+  if (isPauseDue()) await pause()
   const problem = E.isLeft(parsed) ? parsed.left : recordingProblem(text)
   if (problem !== undefined) {
     const { kind, detail, field } = problem
     throw new Refused(kind, `the body ${detail}`, field === undefined ? {} : { field })
   }
   if (hasMoreValues(text, MOST_VALUES)) checkParts(E.toUnion(parsed))
-  if (pauses.isDue) await pauses.pause()
+  if (isPauseDue()) await pause()
   return E.toUnion(parsed)
 }

@@ -3,6 +3,7 @@
  * nothing piles up; a client that takes nothing for too long is cut off.
  */
 import type { ServerResponse } from 'node:http'
+import { isPauseDue, pause } from '../lib/pauses.js'
 import type { FeedDelivery } from './feed.js'
 import type { Answer } from './service.js'
 
@@ -61,6 +62,8 @@ export function eventStream(
       async pull(controller) {
         clearTimeout(stall)
         try {
+          // Many streams that read the past would otherwise take turns among themselves only.
+          if (isPauseDue()) await pause()
           const next = await facts.next()
           if (next.done === true) {
             await end()

@@ -16,6 +16,7 @@ import { createLedger } from '../../src/library/create-ledger.js'
 import type { Ledger } from '../../src/index.js'
 import { systemClock } from '../../src/ports/clock.js'
 import type { EmbeddingModel } from '../../src/ports/embedding-model.js'
+import type { EventStore } from '../../src/ports/event-store.js'
 import type { Database } from '../../src/ports/sql.js'
 import type { Summarizer } from '../../src/ports/summarizer.js'
 import type { TextKeys } from '../../src/sealing/text-keys.js'
@@ -35,10 +36,13 @@ export async function ledgerOn(
     readonly keys?: TextKeys
     /** False where another ledger is open on the same database. */
     readonly alone?: boolean
+    /** Replaces the store by one that the test controls. */
+    readonly storeFrom?: (store: EventStore) => EventStore
   } = {},
 ): Promise<Ledger> {
   await migrateLog(db)
-  const store = createPostgresEventStore(db)
+  const stored = createPostgresEventStore(db)
+  const store = options.storeFrom?.(stored) ?? stored
   return createLedger({
     log: { store, bodies: createPostgresBodyStore(db), keys: options.keys },
     name: db.name,

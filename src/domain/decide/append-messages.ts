@@ -27,7 +27,7 @@ export interface AppendMessages {
   /** Ids in use by messages that this state no longer contains. */
   readonly takenIds?: ReadonlySet<string>
   /** Size of the request: its messages must all be new, or all be recorded. */
-  readonly requestSize?: number
+  readonly requestSize?: number | undefined
   /** The messages are a host's list. It may contain a result without its call, which is recorded unchanged. */
   readonly isHostList?: true
 }
@@ -170,8 +170,29 @@ export function appendMessages(state: Conversation, command: AppendMessages): De
       index?.add(event.data)
     }
   }
-  const { requestSize = events.length } = command
-  if (events.length > 0 && events.length < requestSize)
-    return E.left({ kind: 'PartlyRecorded', recorded: requestSize - events.length, given: requestSize })
-  return E.right(events)
+  const partly = partlyRecorded(command, events.length)
+  return partly === undefined ? E.right(events) : E.left(partly)
+}
+
+/** Why a command that appends so many events is rejected; undefined if it is not. */
+export function partlyRecorded(
+  { requestSize }: Pick<AppendMessages, 'requestSize'>,
+  events: number,
+): PartlyRecorded | undefined {
+  return requestSize === undefined || events === 0 || events >= requestSize
+    ? undefined
+    : { kind: 'PartlyRecorded', recorded: requestSize - events, given: requestSize }
+}
+
+/** The same command in parts of at most `size` messages. `partlyRecorded` has to be asked about their sum. */
+export function inParts(command: AppendMessages, size: number): readonly AppendMessages[] {
+  const { messages, takenIds = [] } = command
+  if (messages.length <= size) return [command]
+  const allIds = new Set([...takenIds, ...messages.flatMap(({ messageId }) => messageId ?? [])])
+  return Array.from({ length: Math.ceil(messages.length / size) }, (_none, at) => ({
+    ...command,
+    messages: messages.slice(at * size, (at + 1) * size),
+    takenIds: allIds,
+    requestSize: undefined,
+  }))
 }

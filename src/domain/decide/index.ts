@@ -27,7 +27,7 @@ import { revertEdition } from './revert-edition.js'
 import { undoCycles, type NoSuchCycle } from './undo-cycles.js'
 import { withdrawMessages } from './withdraw-messages.js'
 
-export type { MessageToAppend } from './append-messages.js'
+export { inParts, partlyRecorded, type MessageToAppend } from './append-messages.js'
 export { lineageOf } from './lineage-of.js'
 export { timesSentBefore } from './record-failure.js'
 export { textOfSummary } from './observe.js'
