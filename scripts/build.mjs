@@ -133,7 +133,8 @@ async function pruneTypes() {
 }
 
 async function writeJavaScript() {
-  await Promise.all([forNode(), licences(), examples(), forBrowsers()])
+  await forNode()
+  await Promise.all([webClient(), licences(), examples(), forBrowsers()])
 }
 
 /**
@@ -141,11 +142,15 @@ async function writeJavaScript() {
  * the host's own does not matter. All others stay external.
  */
 const BUNDLED = [
+  '@noble/hashes',
   '@opentelemetry/api',
   'async-mutex',
+  'base64-js',
+  'buffer',
   'canonicalize',
   'diff',
   'fp-ts',
+  'ieee754',
   'jsonc-parser',
   'jsonrepair',
   'lru-cache',
@@ -236,6 +241,41 @@ async function forNode() {
     const path = join(file.parentPath, file.name)
     if (file.isFile() && file.parentPath !== assets && !written.has(path)) await rm(path, { force: true })
   }
+}
+
+/** Modules of Node, and what replaces each of them where there is no Node. */
+const WITHOUT_NODE = { 'node:crypto': 'crypto.ts', 'node:timers/promises': 'timers.ts' }
+
+/** Replaces the modules of Node. Any other one would fail in an edge runtime, and fails the build. */
+const replaceNode = {
+  name: 'replace-node',
+  setup({ onResolve }) {
+    onResolve({ filter: /^node:/ }, ({ path, importer }) =>
+      Object.hasOwn(WITHOUT_NODE, path)
+        ? { path: join(root, 'src/client/web', WITHOUT_NODE[path]) }
+        : { errors: [{ text: `${importer} imports ${path}, which the client for edge runtimes cannot have` }] },
+    )
+  },
+}
+
+/** The client for edge runtimes and browsers: one file, without Node. */
+async function webClient() {
+  await build({
+    entryPoints: [join(root, 'src/client/index.ts')],
+    outfile: join(dist, 'src/client/web.js'),
+    bundle: true,
+    format: 'esm',
+    platform: 'browser',
+    mainFields: ['module', 'main'],
+    target: 'es2022',
+    minify: true,
+    keepNames: true,
+    lineLimit: 160,
+    logLevel: 'warning',
+    inject: [join(root, 'src/client/web/buffer.ts')],
+    plugins: [importZodByParts, replaceNode],
+    absWorkingDir: root,
+  })
 }
 
 /** An id of the program, from its version and files. A process uses a resident reader only if both have the same id. */

@@ -19,7 +19,8 @@ import {
   summaryFrom,
   type NewMessage,
 } from './message-items.js'
-import { databaseFiles, databaseRecords, jsonColumn, SQLITE, type Database, type DatabaseRecord } from './sqlite.js'
+import { databaseFiles, databaseRecords, jsonColumn, type Database, type DatabaseRecord } from './sqlite.js'
+import { SQLITE } from './sqlite-header.js'
 import type {
   Head,
   Importer,

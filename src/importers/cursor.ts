@@ -21,10 +21,10 @@ import {
   databaseRecords,
   fromDatabase,
   jsonColumn,
-  SQLITE,
   type Database,
   type DatabaseRecord,
 } from './sqlite.js'
+import { SQLITE } from './sqlite-header.js'
 import { isStore, isWholeStore, storeItems, storeOf, storeRows, transcriptOf } from './cursor-store.js'
 import { messagesIn } from './task-blocks.js'
 import { editorFolders } from './task-files.js'

@@ -14,15 +14,8 @@ import { contentOf, countIn, type Fields, inside, jsonText, listIn, stemOf, time
 import { contentPart } from './content-part.js'
 import type { ContentId } from './content-id.js'
 import { assistantBody, functionCall, knownUsage, messageItems, type NewMessage } from './message-items.js'
-import {
-  columnsOf,
-  databaseFiles,
-  databaseRecords,
-  jsonColumn,
-  SQLITE,
-  type Database,
-  type DatabaseRecord,
-} from './sqlite.js'
+import { columnsOf, databaseFiles, databaseRecords, jsonColumn, type Database, type DatabaseRecord } from './sqlite.js'
+import { SQLITE } from './sqlite-header.js'
 import { createContentIds } from './task-blocks.js'
 import { withoutRepeats } from './repeats.js'
 import type {

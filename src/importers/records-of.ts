@@ -5,7 +5,7 @@ import { createReadStream } from 'node:fs'
 import { exactJson } from '../lib/json.js'
 import { byteLines } from '../lib/byte-lines.js'
 import { jsonPieces } from '../lib/json-pieces.js'
-import { SQLITE } from './sqlite.js'
+import { SQLITE } from './sqlite-header.js'
 import type { DamageItem, Head, Layout, TranscriptRecord, SourceLocation } from './transcript.js'
 
 /** A JSON file is read as a whole; a larger one is rejected. */

@@ -5,10 +5,8 @@ import { open, stat } from 'node:fs/promises'
 import { sep } from 'node:path'
 import { exactJson } from '../lib/json.js'
 import type { Fields } from './bodies.js'
+import { SQLITE } from './sqlite-header.js'
 import type { DamageItem, TranscriptRecord } from './transcript.js'
-
-/** The first characters of every SQLite database. */
-export const SQLITE = 'SQLite format 3\u0000'
 
 /** Whether a file is a database, by its content. */
 export async function isDatabase(path: string): Promise<boolean> {

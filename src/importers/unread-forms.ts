@@ -4,7 +4,7 @@
  */
 import { isRecord } from '../lib/is-record.js'
 import { textIn } from '../lib/text-in.js'
-import { SQLITE } from './sqlite.js'
+import { SQLITE } from './sqlite-header.js'
 import type { Head } from './transcript.js'
 
 /** A format that is recognized and rejected. */

@@ -13,7 +13,8 @@ import { textIn } from '../lib/text-in.js'
 import { contentOf, type Fields, inside, jsonText, listIn, timeIn } from './bodies.js'
 import { textPart, toContentPart } from './content-part.js'
 import { answerBody, contextAfter, functionCall, messageItems, type NewMessage } from './message-items.js'
-import { databaseFiles, databaseRecords, jsonColumn, SQLITE, type Database, type DatabaseRecord } from './sqlite.js'
+import { databaseFiles, databaseRecords, jsonColumn, type Database, type DatabaseRecord } from './sqlite.js'
+import { SQLITE } from './sqlite-header.js'
 import type {
   CompactionItem,
   ContextEntry,

@@ -1,5 +1,6 @@
 /** The key that signs checkpoints, in this process also for the log of a service. */
 import { createPrivateKey, KeyObject } from 'node:crypto'
+import { isLedgerError } from '../lib/ledger-error.js'
 import type { CreateCheckpointOptions } from './ledger-proofs.js'
 import { bad } from './options.js'
 
@@ -8,7 +9,9 @@ export function signingKey(given: CreateCheckpointOptions['key'] | undefined): K
   let key: KeyObject
   try {
     key = given instanceof KeyObject ? given : createPrivateKey(typeof given === 'string' ? given : '')
-  } catch {
+  } catch (error) {
+    // A runtime without Node has no such keys.
+    if (isLedgerError(error)) throw error
     throw bad('key', 'must be an Ed25519 private key: a KeyObject, or PEM text')
   }
   if (key.type !== 'private' || key.asymmetricKeyType !== 'ed25519')

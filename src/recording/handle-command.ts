@@ -246,8 +246,7 @@ class CommandRun {
           for (const recorded of next.right.events) fold.take(recorded)
         }
       }
-      const partly =
-        whole.type === 'AppendMessages' ? partlyRecorded(whole, encoded.events.length - before) : undefined
+      const partly = whole.type === 'AppendMessages' ? partlyRecorded(whole, encoded.events.length - before) : undefined
       if (partly !== undefined) return E.right({ encoded, state: fold.state, rejection: partly })
     }
     return E.right({ encoded, state: fold.state })

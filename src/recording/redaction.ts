@@ -148,11 +148,7 @@ export const recordedId = (redactor: Redactor | undefined, isRecorded: (id: stri
   redactor === undefined || isRecorded(id) ? id : redactor.text(id).value
 
 /** Redacts a command. One that refers to messages gets their recorded ids. Other work may run between two messages. */
-async function redactCommand(
-  redactor: Redactor,
-  state: RedactedState,
-  command: Command,
-): Promise<Redacted<Command>> {
+async function redactCommand(redactor: Redactor, state: RedactedState, command: Command): Promise<Redacted<Command>> {
   if (command.type === 'AppendMessages') {
     const replacements = new Map<string, readonly SecretMark[]>()
     const messages: MessageToAppend[] = []

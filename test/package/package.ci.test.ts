@@ -7,6 +7,9 @@ import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync, renameSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
+import { createContext, runInContext } from 'node:vm'
+import { openService } from '../../src/library/compose.js'
+import { startService } from '../../src/service/server.js'
 import { isLong } from '../support/length.js'
 import { packedProject, type PackedProject } from '../support/packed.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
@@ -129,6 +132,66 @@ it('every entry point can be required by CommonJS', () => {
     return [path, status, status === 0 ? '' : stderr]
   })
   expect(required).toEqual(paths.map((path) => [path, 0, '']))
+})
+
+/** What every runtime of the web has. An edge runtime has no `process`, `Buffer` or `require`. */
+const webGlobals = (): object => ({
+  AbortController,
+  AbortSignal,
+  fetch,
+  Headers,
+  ReadableStream,
+  Request,
+  Response,
+  TextDecoder,
+  TextEncoder,
+  URL,
+  URLSearchParams,
+  clearTimeout,
+  console,
+  crypto,
+  performance,
+  queueMicrotask,
+  setTimeout,
+  structuredClone,
+})
+
+it('the client is bundled for an edge runtime, and works there without anything of Node', async () => {
+  project.write({
+    'edge.ts': `import { openRemoteLedger } from 'context-ledger/client'
+export async function talk(url: string) {
+  const ledger = openRemoteLedger({ url })
+  await ledger.append('edge', { role: 'user', content: 'Which berth is free?' })
+  const chat = ledger.conversation('edge')
+  await chat.record({ choices: [{ message: { role: 'assistant', content: 'Berth 4.' } }] } as never)
+  const { messages } = await ledger.context('edge')
+  const refused = await ledger.admin.proofs.createCheckpoint({ key: 'pem' }).catch((error: Error) => error.message)
+  return { messages, refused }
+}
+`,
+  })
+  const esbuild = join(process.cwd(), 'node_modules', 'esbuild', 'bin', 'esbuild')
+  const args = ['edge.ts', '--bundle', '--format=iife', '--global-name=edge', '--conditions=workerd,worker,browser']
+  const built = project.run([process.execPath, esbuild, ...args, '--outfile=edge.js'])
+  expect(built.stderr).not.toMatch(/error|warning/iu)
+  const context = createContext(webGlobals())
+  runInContext(readFileSync(join(project.folder, 'edge.js'), 'utf8'), context)
+  const { ledger, ...stores } = await openService({ store: 'memory' })
+  const server = await startService({ ledger, stores, host: '127.0.0.1', port: 0, mayBeOpen: true })
+  try {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the program above
+    const talk = runInContext('edge.talk', context) as (url: string) => Promise<unknown>
+    expect(JSON.parse(JSON.stringify(await talk(server.url)))).toEqual({
+      messages: [
+        { role: 'user', content: 'Which berth is free?' },
+        { role: 'assistant', content: 'Berth 4.' },
+      ],
+      refused: expect.stringContaining('needs Node.js'),
+    })
+  } finally {
+    await server.close()
+    await ledger.close()
+  }
 })
 
 it('an error has the name of its class, and the files have source maps', () => {
