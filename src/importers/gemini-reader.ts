@@ -7,6 +7,7 @@
  *   list. If the list lacks messages, it is a compaction, and its new messages are the replacement. If only contents
  *   differ, outputs were masked. The list may have new ids for messages that stay: they are recognized by their content
  *   and their calls. A result may have the id of the message that called.
+ * - A resume into the same file writes the header again, then a list with only the first message, then the whole list.
  */
 import { isRecord } from '../lib/is-record.js'
 import { readFileSync } from 'node:fs'
@@ -15,7 +16,7 @@ import { z } from 'zod'
 import { sha256 } from '../domain/values/hash.js'
 import { contentText, type MessageBody } from '../domain/values/message.js'
 import { textIn } from '../lib/text-in.js'
-import { refusalOf, timeIn, type Fields } from './bodies.js'
+import { inside, refusalOf, timeIn, type Fields } from './bodies.js'
 import { messageIn, fingerprintOf, type Call, type GeminiMessage } from './gemini-messages.js'
 import type {
   CompactionItem,
@@ -127,6 +128,10 @@ class GeminiReader implements TranscriptReader {
   private conversation: ConversationItem | undefined
   private snapshots = 0
   private handoverId: string | undefined
+  /** The header was repeated, and no list followed yet. */
+  private isResuming = false
+  /** The first list of a resume, until the next record shows whether the whole list follows. */
+  private firstList: { readonly messages: readonly unknown[]; readonly where: SourceLocation } | undefined
   /** Usage that was reported after its answer was emitted, for the next message. */
   private earlierUsage: EarlierUsage | undefined
 
@@ -138,6 +143,7 @@ class GeminiReader implements TranscriptReader {
       return
     }
     const { $set: changes, $rewindTo: rewindTo } = value
+    yield* this.endResume(isRecord(changes), Array.isArray(inside(changes, 'messages')))
     if (typeof rewindTo === 'string') {
       // Gemini CLI removes everything if it does not know the message.
       const id = this.aliases.get(rewindTo) ?? rewindTo
@@ -147,7 +153,10 @@ class GeminiReader implements TranscriptReader {
       const { messages, summary, lastUpdated } = changes
       if (textIn(summary) !== undefined && this.conversation !== undefined)
         yield* this.begin({ sessionId: this.conversation.sourceId, summary }, where)
-      const items = Array.isArray(messages) ? [...this.replace(messages, timeIn(lastUpdated), where)] : []
+      const isFirst = this.isResuming && Array.isArray(messages) && this.isBeginning(messages)
+      if (Array.isArray(messages)) this.isResuming = false
+      if (isFirst) this.firstList = { messages, where }
+      const items = Array.isArray(messages) && !isFirst ? [...this.replace(messages, timeIn(lastUpdated), where)] : []
       yield* items
       if (items.length === 0 && textIn(summary) === undefined) yield { kind: 'left-out', what: '$set', where }
     } else if (textIn(value['sessionId']) !== undefined && value['id'] === undefined) {
@@ -166,9 +175,25 @@ class GeminiReader implements TranscriptReader {
     return []
   }
 
+  /** Whether a list has only messages that are known, and lacks the last ones. */
+  private isBeginning(list: readonly unknown[]): boolean {
+    const ids = new Set(list.flatMap((value) => this.messageOf(value)?.id ?? []))
+    const removed = this.live.filter((id) => !ids.has(id))
+    return removed.length > 0 && isTail(removed, this.live) && [...ids].every((id) => this.known.has(id))
+  }
+
+  /** After the first list of a resume, another list replaces it, and a message continues it. */
+  private *endResume(isChange: boolean, hasList: boolean): Generator<TranscriptItem> {
+    const list = this.firstList
+    if (list === undefined || (isChange && !hasList)) return
+    this.firstList = undefined
+    if (!hasList) yield* this.replace(list.messages, undefined, list.where)
+  }
+
   private *begin(header: Fields, where: SourceLocation): Generator<TranscriptItem> {
     const { sessionId, startTime, kind, summary, projectHash, contextLedger } = headerSchema.parse(header)
     this.handoverId = contextLedger?.handover ?? this.handoverId
+    this.isResuming = this.conversation?.sourceId === sessionId && header['startTime'] !== undefined
     if (this.conversation?.sourceId === sessionId && (summary === undefined || this.conversation.title === summary)) {
       yield { kind: 'left-out', what: 'metadata', where }
       return

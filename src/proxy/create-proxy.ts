@@ -294,7 +294,7 @@ class RequestHandler {
       return errorResponse(api ?? chatCompletions, 502, message, 'UpstreamUnreachable')
     }
     if (buffered === undefined) return await this.streamAnswer(api, client, prepared, incoming)
-    close(prepared, !buffered.isCut && isSuccess(incoming.statusCode ?? 502))
+    close(prepared, !buffered.isCut && buffered.unreadable === undefined && isSuccess(incoming.statusCode ?? 502))
     return await this.sendBuffered(buffered, prepared.record, client.outgoing)
   }
 
@@ -565,7 +565,8 @@ class RequestHandler {
         }),
       )
     return (ending) => {
-      if (copy !== undefined) close(prepared, ending === 'complete')
+      // A client cannot read it either, and does not have it in its next list.
+      if (copy !== undefined) close(prepared, ending === 'complete' && copy.unreadable() === undefined)
       // Parsing an answer takes time as well, so it starts after the client's answer was sent unless that one waits.
       const sent = this.failsClosed ? Promise.resolve() : handedOver(outgoing)
       void sent.then(() => start?.start())
@@ -574,6 +575,7 @@ class RequestHandler {
         const read = await copy.end()
         const unreadable = ending === 'complete' ? copy.unreadable() : undefined
         if (unreadable === undefined) return read
+        close(prepared, false)
         this.reportProblem(unreadableAnswer(unreadable, (await recording).conversationId))
         return { unreadable }
       })

@@ -56,10 +56,15 @@ function agentOf(headers: Headers): { readonly name: string | undefined; readonl
 export const listedIdPrefix = (keyId: string | undefined): string =>
   keyId === undefined ? 'proxy/' : `proxy/key-${keyId}/`
 
-/** The id by the instructions and the first user message. Later messages distinguish conversations with the same start. */
+/**
+ * The id by the instructions and the first user message; by the first message if that is an answer: a program restarted
+ * the list with its summary. Later messages distinguish conversations with the same start.
+ */
 function listedIdOf(api: Api, { instructions, messages }: ProxyRequest, { keyId }: Caller): string {
-  const user = messages.find(({ input }) => input.role === 'user') ?? messages[0]
-  const parts = [...instructions.map(({ hash }) => hash), user?.hash ?? '']
+  const [first] = messages
+  const start =
+    first?.input.role === 'assistant' ? first : (messages.find(({ input }) => input.role === 'user') ?? first)
+  const parts = [...instructions.map(({ hash }) => hash), start?.hash ?? '']
   return `${listedIdPrefix(keyId)}${api.name}/${createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 20)}`
 }
 

@@ -281,6 +281,8 @@ export function provenRestart(
     conversation.instructions.length === instructions.length &&
     instructions.every(({ hash }, index) => conversation.instructions[index]?.hash === hash)
   if (!hasSameInstructions || hashTools(tools) !== conversation.toolsHash) return undefined
+  // A list that continues the whole conversation restarts nothing.
+  if (commonPrefixLength(conversation, messages) === conversation.entries.length) return undefined
   const [first] = messages
   // A list that begins with a known summary was restarted earlier.
   const isNew = first !== undefined && !conversation.entries.some(({ hash }) => hash === first.hash)

@@ -1,8 +1,13 @@
 /** Handwritten sessions of Gemini CLI, in the formats of versions 0.2x (one object) and 0.40 and later (JSON Lines). */
-import { describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openLedger } from '../../src/index.js'
 import { gemini } from '../../src/importers/gemini.js'
 import type { TranscriptItem } from '../../src/importers/transcript.js'
+import { runsOf } from '../support/length.js'
 import { itemsOf, lawfulItems, linesOf, ofKind } from '../support/transcript-laws.js'
 
 const FILE = '/home/ada/.gemini/tmp/harbour/chats/session-2026-03-10T08-00-aa11bb22.jsonl'
@@ -506,3 +511,73 @@ describe('a compression in the middle of a turn', () => {
 /** The items that change a conversation, without their places. */
 const changes = (items: readonly TranscriptItem[]): readonly string[] =>
   items.filter(({ kind }) => kind !== 'left-out').map(({ where: _where, ...item }) => JSON.stringify(item))
+
+describe('a session that the program resumes into the same file', () => {
+  let folder: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gemini-'))
+  })
+  afterAll(async () => {
+    await rm(folder, { recursive: true })
+  })
+
+  const T = '2026-11-29T08:38:44.784Z'
+  const start = { sessionId: 'g1', projectHash: 'p', startTime: T, lastUpdated: T, kind: 'main' }
+  const context = {
+    id: 'ctx',
+    timestamp: T,
+    type: 'user',
+    content: [{ text: '<session_context>\nx\n</session_context>' }],
+  }
+  const turn = (at: number): readonly Record<string, unknown>[] => {
+    const timestamp = new Date(Date.parse(T) + (at + 1) * 1_000).toISOString()
+    const listing = { id: `c${String(at)}`, name: 'ls', args: {} }
+    const output = { functionResponse: { id: listing.id, name: 'ls', response: { output: 'hull.md' } } }
+    const step = { id: `a${String(at)}`, timestamp, type: 'gemini', content: 'Step.', thoughts: [] }
+    return [
+      { id: `u${String(at)}`, timestamp, type: 'user', content: [{ text: 'Go on.' }] },
+      step,
+      { ...step, toolCalls: [{ ...listing, result: [output] }] },
+      { id: `r${String(at)}`, timestamp, type: 'user', content: [output] },
+      { id: `d${String(at)}`, timestamp, type: 'gemini', content: 'Done.', thoughts: [] },
+    ]
+  }
+
+  it('is recorded once, wherever an import reads it', async () => {
+    const anySteps = fc.array(fc.constantFrom('turn', 'resume'), { maxLength: 6 })
+    await fc.assert(
+      fc.asyncProperty(anySteps, fc.array(fc.nat(60), { maxLength: 4 }), async (all, cuts) => {
+        const list: Record<string, unknown>[] = [context]
+        const records: unknown[] = [start, { $set: { messages: [context], lastUpdated: T } }]
+        let turns = 0
+        for (const change of ['turn', ...all])
+          if (change === 'turn') {
+            const made = turn(turns)
+            turns += 1
+            records.push(...made)
+            // The list of a resume has the results in their calls, under the id of the answer.
+            list.push(...made.filter((_each, at) => at !== 1))
+          } else records.push(start, { $set: { messages: [context] } }, { $set: { messages: [...list] } })
+        const ledger = await openLedger({ store: 'memory' })
+        const file = join(folder, 'session-2026-11-29T08-38-g1.jsonl')
+        let [recorded, withdrawn] = [0, 0]
+        for (const end of [...cuts.toSorted((a, b) => a - b), records.length]) {
+          await writeFile(
+            file,
+            records
+              .slice(0, end)
+              .map((record) => `${JSON.stringify(record)}\n`)
+              .join(''),
+          )
+          const { conversations } = await ledger.transcripts.import(file, { from: 'gemini' })
+          recorded += conversations[0]?.messages ?? 0
+          withdrawn += conversations[0]?.withdrawn ?? 0
+        }
+        expect({ recorded, withdrawn }).toEqual({ recorded: 1 + turns * 5, withdrawn: 0 })
+        expect((await ledger.context('gemini/g1')).messages).toHaveLength(1 + turns * 4)
+        await ledger.close()
+      }),
+      { numRuns: runsOf(50) },
+    )
+  })
+})

@@ -36,7 +36,10 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     weight: 4,
   },
   { arbitrary: fc.record({ kind: fc.constant('fork'), of: at, text, answer }), weight: 1 },
-  { arbitrary: fc.record({ kind: fc.constant('compact'), kept: fc.nat(2), text, answer }), weight: 1 },
+  {
+    arbitrary: fc.record({ kind: fc.constant('compact'), kept: fc.nat(2), text, answer, isAnswer: fc.boolean() }),
+    weight: 1,
+  },
   { arbitrary: fc.record({ kind: fc.constant('restart') }), weight: 1 },
 )
 

@@ -28,7 +28,14 @@ export type Action =
       readonly answer: string
     }
   | { readonly kind: 'fork'; readonly of: number; readonly text: string; readonly answer: string }
-  | { readonly kind: 'compact'; readonly kept: number; readonly text: string; readonly answer: string }
+  | {
+      readonly kind: 'compact'
+      readonly kept: number
+      readonly text: string
+      readonly answer: string
+      /** The summary is an answer, and the model goes on before the user's next words. */
+      readonly isAnswer: boolean
+    }
   | { readonly kind: 'restart' }
 
 export interface Step {
@@ -311,6 +318,15 @@ export class WorldRun {
         const answered = await this.ask(client, { kind: 'answer', text: SUMMARY, calls: [] })
         await this.proxy.settled()
         await this.check([answered])
+        // Responses and Messages join adjacent answers.
+        if (action.isAnswer && client.api === 'chat') {
+          client.list = [{ kind: 'answer', text: SUMMARY, calls: [] }]
+          const first = await this.turn(client, action.answer, 0)
+          await this.proxy.settled()
+          await this.check(first)
+          client.list.push(say(action.text))
+          return await this.turn(client, action.answer, 0)
+        }
         const kept = client.list.slice(-2 - 2 * action.kept, -2).filter(({ kind }) => kind !== 'result')
         client.list = [say(`We go on from here. ${SUMMARY}`), ...kept, say(action.text)]
         return await this.turn(client, action.answer, 0)

@@ -7,7 +7,7 @@ import { openLedger, type ConversationSummary, type Ledger } from '../../../src/
 import { isOfType } from '../../../src/recording/read-event.js'
 import { logsOf, messagesIn, type RecordedLog } from '../imported.js'
 import { MODEL_APIS } from '../model/apis.js'
-import { fieldsOf, jsonOf } from '../model/request.js'
+import { fieldsOf, jsonOf, type ContextMessage } from '../model/request.js'
 import { SUMMARY, type ReceivedRequest } from '../model/server.js'
 import { startProxyOf, type RelayedRequest, type RunningProxy } from '../proxied.js'
 import type { Scenario } from '../scenario.js'
@@ -218,7 +218,12 @@ class ProxiedLedger {
       return places.length === 1 && places[0] === home ? [] : [`${text} ${String(places.length)} times`]
     })
     this.check('each answer once, in its conversation', misplaced.length === 0, misplaced.join(', '))
-    const calls = answered.flatMap(({ answer }) => answer?.calls ?? [])
+    // A program that compacts in the middle of a turn may never send a result: upstream has a placeholder.
+    const isSent = ({ texts }: ContextMessage): boolean => !texts.join('').startsWith('[no result of this call')
+    const sent = new Set(
+      this.received.flatMap(({ request }) => request.messages.filter(isSent).map(({ resultOf }) => resultOf)),
+    )
+    const calls = answered.flatMap(({ answer }) => answer?.calls ?? []).filter(({ id }) => sent.has(id))
     const results = this.logs.flatMap(({ events }) =>
       events.filter((event) => isOfType(event, 'MessageAppended') && event.data.role === 'tool'),
     )
@@ -288,7 +293,11 @@ class ProxiedLedger {
       recorded.length === 0,
       recorded.map((text) => text.slice(-120)).join(' / '),
     )
-    const summaries = this.conversationsWith('assistant', SUMMARY)
+    // Some programs write the summary into their list as an answer.
+    const isInLists = this.received.some(({ request }) =>
+      request.messages.some(({ role, texts }) => role === 'assistant' && texts.join('\n').includes(SUMMARY)),
+    )
+    const summaries = isInLists ? [] : this.conversationsWith('assistant', SUMMARY)
     this.check('answers to them are no messages', summaries.length === 0, `${String(summaries.length)} summaries`)
   }
 
