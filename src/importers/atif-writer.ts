@@ -3,6 +3,7 @@ import { isRecord } from '../lib/is-record.js'
 import { exactJson, exactText, recordable } from '../lib/json.js'
 import { withoutUndefined } from '../lib/without-undefined.js'
 import { toolOfCall } from '../domain/conversation/call-groups.js'
+import { ANSWER } from '../domain/conversation/observed.js'
 import {
   bodyOf,
   contentText,
@@ -134,6 +135,28 @@ function resultFor(message: RecordedMessage, index: number): AtifResult {
   return { ...result, extra: noteFor(message, index, bodyOfResult(result)) }
 }
 
+/**
+ * The usage of each answer. A program that writes an answer in several records repeats its usage so far in each of them,
+ * so the largest figures are those of the answer.
+ */
+function usagesByAnswer(messages: readonly RecordedMessage[]): readonly NonNullable<AtifStep['metrics']>[] {
+  const byAnswer = new Map<unknown, NonNullable<AtifStep['metrics']>>()
+  for (const message of messages) {
+    const usage = message.role === 'assistant' ? metricsFor(message.attributes) : undefined
+    if (usage === undefined) continue
+    const answer = message.attributes?.[ANSWER] ?? message
+    const known = byAnswer.get(answer) ?? {}
+    byAnswer.set(answer, {
+      prompt_tokens: larger(known.prompt_tokens, usage.prompt_tokens),
+      completion_tokens: larger(known.completion_tokens, usage.completion_tokens),
+      cached_tokens: larger(known.cached_tokens, usage.cached_tokens),
+    })
+  }
+  return [...byAnswer.values()]
+}
+
+const larger = (a = 0, b = 0): number => Math.max(a, b)
+
 /** The conversation as ATIF. A result is in the step of its call; a result without a call is a step of the user. */
 export function trajectoryOf({ conversationId, agent, title, cwd, messages }: TrajectorySource): AtifTrajectory {
   const steps: AtifStep[] = []
@@ -149,8 +172,9 @@ export function trajectoryOf({ conversationId, agent, title, cwd, messages }: Tr
     const step = { step_id: steps.length + 1, ...stepFor(message, index) }
     steps.push((message.toolCalls ?? []).length === 0 ? step : { ...step, observation })
   }
+  const usages = usagesByAnswer(messages)
   const sum = (field: 'prompt_tokens' | 'completion_tokens' | 'cached_tokens'): number =>
-    steps.reduce((total, { metrics }) => total + (metrics?.[field] ?? 0), 0)
+    usages.reduce((total, usage) => total + (usage[field] ?? 0), 0)
   return {
     schema_version: ATIF_VERSION,
     session_id: conversationId,

@@ -76,6 +76,21 @@ describe('an exported conversation', () => {
     })
   })
 
+  it('counts the usage of an answer once that a program wrote in several records', () => {
+    const part = (id: string, answerId: string, outputTokens: number): RecordedMessage => ({
+      ...call(id, 'exec_command', '{}'),
+      messageId: id,
+      attributes: { answerId, usage: { inputTokens: 90, outputTokens, cacheReadTokens: 80 } },
+    })
+    const { final_metrics } = exported([part('a', 'r1', 4), part('b', 'r1', 9), part('c', 'r2', 5)])
+    expect(final_metrics).toMatchObject({
+      total_prompt_tokens: 180,
+      total_completion_tokens: 14,
+      total_cached_tokens: 160,
+      total_steps: 3,
+    })
+  })
+
   it('reads back equal, whatever was said, and is exported again as the same document', () => {
     let messages = 0
     fc.assert(
