@@ -8,6 +8,7 @@ import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { lockFolder } from '../../src/adapters/pglite/folder-lock.js'
 import { openFolder } from '../../src/adapters/pglite/sql.js'
+import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.js'
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
 import { startChild, type Child } from '../support/child.js'
@@ -395,6 +396,30 @@ describe('what is wrong with a folder', () => {
       }
     },
   )
+
+  longTest('a text that is larger than the free space: refused by its size before the engine has it', async () => {
+    const disk = join(home, 'disk')
+    await mkdir(disk)
+    // Only root can mount a small disk; without it this test is skipped.
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=100m', 'tmpfs', disk]).status !== 0) return
+    try {
+      const db = await openFolder(join(disk, 'ledger'))
+      await migrateLog(db)
+      const bodies = createPostgresBodyStore(db)
+      for (const letter of ['e', 'é']) {
+        const text = letter.repeat(24 << 20)
+        await expect(bodies.put('0'.repeat(64), text)).rejects.toMatchObject({
+          kind: 'DiskFull',
+          message: expect.stringMatching(/writing needs \d+ MB/),
+        })
+      }
+      await bodies.put('1'.repeat(64), 'a small text')
+      expect(await bodies.get('1'.repeat(64))).toBe('a small text')
+      await db.close()
+    } finally {
+      spawnSync('umount', ['-l', disk])
+    }
+  })
 
   // With small events the disk lacks space for the next write-ahead log file, and the engine alone would retry forever.
   longTest.each([

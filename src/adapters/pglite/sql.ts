@@ -294,12 +294,12 @@ const TIMES_WRITTEN = 3
 
 const WRITES = /\b(?:insert|update|delete|copy|create|alter|drop|truncate|append_events|append_many|nextval)\b/iu
 
-const lengthOf = (value: unknown): number =>
-  typeof value === 'string'
-    ? value.length
-    : Array.isArray(value)
-      ? value.reduce<number>((sum, each) => sum + lengthOf(each), 0)
-      : 0
+/** The bytes of what a statement writes. */
+function bytesOf(value: unknown): number {
+  if (typeof value === 'string') return Buffer.byteLength(value, 'utf8')
+  if (value instanceof Uint8Array) return value.byteLength
+  return Array.isArray(value) ? value.reduce<number>((sum, each) => sum + bytesOf(each), 0) : 0
+}
 
 /**
  * Rejects a statement that writes if the disk lacks the space that the engine may need. The engine cannot report this
@@ -311,7 +311,7 @@ type CheckSpace = (text: string, values?: readonly unknown[]) => void
 function spaceIn(folder: string): CheckSpace {
   return (text, values = []) => {
     if (!WRITES.test(text)) return
-    const needed = WAL_SEGMENT + PAGES + lengthOf(values) * TIMES_WRITTEN
+    const needed = WAL_SEGMENT + PAGES + bytesOf(values) * TIMES_WRITTEN
     const free = freeBytes(folder)
     if (free < needed)
       throw storeError(
