@@ -54,8 +54,10 @@ const MOST_LOG_BYTES = 64_000
 export const sessionKey = (agent: string, sessionId: string): string =>
   createHash('sha256').update(`${agent}\0${sessionId}`).digest('hex').slice(0, 32)
 
-const fileOf = (folder: string, key: string, kind: 'note' | 'held' | 'pending' | 'ended'): string =>
-  join(notesFolder(folder), `${key}.${kind}`)
+/** `note` waits, `held` waits until its compaction is known, `pending` is in the making, `ended` is an unread report. */
+type SessionFile = 'note' | 'held' | 'pending' | 'ended'
+
+const fileOf = (folder: string, key: string, kind: SessionFile): string => join(notesFolder(folder), `${key}.${kind}`)
 
 /**
  * Creates a directory in the private one. Fails without the private one: after a removal, agents that are still running
@@ -126,16 +128,24 @@ export function writePending(folder: string, key: string, pending: PendingNote):
   replaceFile(fileOf(folder, key, 'pending'), JSON.stringify(pending))
 }
 
-/** Records that the compaction of a pending note has ended. */
-export function reportEnd(folder: string, key: string): void {
-  const file = fileOf(folder, key, 'ended')
-  writeFileSync(file, '', MODE)
-  // `endPending` removes this file after the pending one, so one of the two processes removes it.
-  if (readPending(folder, key) === undefined) rmSync(file, { force: true })
+/**
+ * Records that a compaction has ended, before anything else: until the worker has read this report, no note is taken,
+ * because one that waits may be the note of an earlier compaction.
+ */
+export function reportEnd(folder: string, key: string, transcript: string): void {
+  createFolder(notesFolder(folder))
+  replaceFile(fileOf(folder, key, 'ended'), transcript)
 }
 
-/** Whether a hook has reported the end of the compaction. */
-export const hasEnded = (folder: string, key: string): boolean => existsSync(fileOf(folder, key, 'ended'))
+/** Whether an end was reported that no worker has read. */
+export const hasUnreadEnd = (folder: string, key: string): boolean => existsSync(fileOf(folder, key, 'ended'))
+
+/** Reads a report, and keeps a waiting note from its agent. Returns the transcript; undefined without a report. */
+export function takeEnd(folder: string, key: string): string | undefined {
+  if (!hasUnreadEnd(folder, key)) return undefined
+  rename(folder, key, 'note', 'held')
+  return takeFile(folder, key, 'ended')
+}
 
 /** Lets a note wait for its agent. It replaces an older one, which lacks the last compaction. */
 export function writeNote(folder: string, key: string, note: string): void {
@@ -143,24 +153,15 @@ export function writeNote(folder: string, key: string, note: string): void {
   replaceFile(fileOf(folder, key, 'note'), note)
 }
 
-/** Ends the making of a note. */
+/** Ends the making of a note. A held note stays held only if its compaction is not the last one: it is removed. */
 export function endPending(folder: string, key: string): void {
-  releaseNote(folder, key)
-  for (const kind of ['pending', 'ended'] as const) rmSync(fileOf(folder, key, kind), { force: true })
+  for (const kind of ['held', 'pending'] as const) rmSync(fileOf(folder, key, kind), { force: true })
   removeIfEmpty(notesFolder(folder))
 }
 
-/**
- * Keeps a waiting note from its agent, because another compaction has ended. The worker releases it, if it is the note
- * of that compaction, or removes it.
- */
-export function holdNote(folder: string, key: string): void {
-  renameIfPresent(fileOf(folder, key, 'note'), fileOf(folder, key, 'held'))
-}
-
-/** Lets a held note wait for its agent again. */
+/** Lets a held note wait for its agent again: it is the note of the compaction whose end was reported. */
 export function releaseNote(folder: string, key: string): void {
-  renameIfPresent(fileOf(folder, key, 'held'), fileOf(folder, key, 'note'))
+  rename(folder, key, 'held', 'note')
 }
 
 /** Removes the note of an earlier compaction. */
@@ -168,9 +169,9 @@ export function removeNote(folder: string, key: string): void {
   for (const kind of ['note', 'held'] as const) rmSync(fileOf(folder, key, kind), { force: true })
 }
 
-function renameIfPresent(from: string, to: string): void {
+function rename(folder: string, key: string, from: SessionFile, to: SessionFile): void {
   try {
-    renameSync(from, to)
+    renameSync(fileOf(folder, key, from), fileOf(folder, key, to))
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error
   }
@@ -179,21 +180,29 @@ function renameIfPresent(from: string, to: string): void {
 /** Removes all files of a session. */
 export function forgetSession(folder: string, key: string): void {
   removeNote(folder, key)
+  rmSync(fileOf(folder, key, 'ended'), { force: true })
   endPending(folder, key)
 }
 
 /** Takes the note of a session. Of several processes that take it at once, one gets it. */
 export function takeNote(folder: string, key: string): string | undefined {
-  const taken = join(notesFolder(folder), `${key}.taken-${String(process.pid)}`)
+  if (hasUnreadEnd(folder, key)) return undefined
+  const note = takeFile(folder, key, 'note')
+  removeIfEmpty(notesFolder(folder))
+  return note
+}
+
+/** Reads and removes a file. Of several processes, one gets its text. */
+function takeFile(folder: string, key: string, kind: SessionFile): string | undefined {
+  const taken = join(notesFolder(folder), `${key}.${kind}-${String(process.pid)}`)
   try {
-    renameSync(fileOf(folder, key, 'note'), taken)
+    renameSync(fileOf(folder, key, kind), taken)
   } catch {
     return undefined
   }
-  const note = readFileSync(taken, 'utf8')
+  const text = readFileSync(taken, 'utf8')
   rmSync(taken)
-  removeIfEmpty(notesFolder(folder))
-  return note
+  return text
 }
 
 function removeIfEmpty(folder: string): void {
@@ -204,17 +213,21 @@ function removeIfEmpty(folder: string): void {
   }
 }
 
-/** Deletes notes older than a day: their sessions have ended. */
-export function deleteOldNotes(folder: string, now: number): void {
-  try {
-    for (const name of readdirSync(notesFolder(folder))) {
-      const file = join(notesFolder(folder), name)
-      if (now - statSync(file).mtimeMs > DAY_MS) rmSync(file, { force: true })
+/** The directory of exports of a program without transcript files. They are deleted after the import. */
+export const exportsFolder = (folder: string): string => join(folder, 'exports')
+
+/** Deletes notes and exports older than a day: their sessions have ended. */
+export function deleteOldFiles(folder: string, now: number): void {
+  for (const each of [notesFolder(folder), exportsFolder(folder)])
+    try {
+      for (const name of readdirSync(each)) {
+        const file = join(each, name)
+        if (now - statSync(file).mtimeMs > DAY_MS) rmSync(file, { force: true })
+      }
+      removeIfEmpty(each)
+    } catch {
+      // It does not exist, or another hook has deleted the files.
     }
-    removeIfEmpty(notesFolder(folder))
-  } catch {
-    // Another hook has deleted them.
-  }
 }
 
 /** The last compaction of a session for which a note was made, by the program's own id. Undefined if there is none. */

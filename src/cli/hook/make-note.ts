@@ -3,7 +3,7 @@
  * the agent's context misses. The ledger is open only for that, so that other processes can write.
  */
 import { rmSync, statSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { relative } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sentenceOf } from '../../ports/store-error.js'
 import { plainContentId } from '../../importers/content-id.js'
@@ -14,16 +14,21 @@ import { readInstallation } from '../install/installation.js'
 import { rulesOf } from '../config/rules.js'
 import { withLedger } from '../session.js'
 import { canaryNote, isCanary } from './canary.js'
+import { WAIT_MS } from './run-hook.js'
 import {
+  beginPending,
   endPending,
-  hasEnded,
+  exportsFolder,
+  hasUnreadEnd,
   lastNoted,
   logProblem,
   readPending,
   releaseNote,
   removeNote,
+  takeEnd,
   writeNote,
   writeNoted,
+  writePending,
   type PendingNote,
 } from './hook-folder.js'
 
@@ -33,6 +38,8 @@ const REST_MS = 500
 const LONGEST_REST_MS = 8_000
 /** How long a worker waits for another compaction, if the last one has a note: a program may report one end twice. */
 const NOTED_MS = 30_000
+/** How long after a report no note waits for the agent, because the program may still write its transcript. */
+const SETTLED_MS = 1_500
 /** Events after the compaction, among which it is searched. */
 const MOST_EVENTS = 2_000
 /**
@@ -48,9 +55,6 @@ type OpenLedger = <T>(
   needs: { readonly reads: boolean },
   work: (ledger: Ledger, rules: readonly string[]) => Promise<T>,
 ) => Promise<T>
-
-/** The directory of exports of a program without transcript files. They are deleted after the import. */
-const exportsFolder = (folder: string): string => join(folder, 'exports')
 
 function openInstalled(folder: string, agent: string): OpenLedger {
   const { store, rules } = readInstallation(folder, agent)
@@ -82,7 +86,7 @@ const earliestOf = ({ reportedAt }: PendingNote, isOver: boolean): number =>
  * ledger is not needed for this.
  */
 async function findCompaction(
-  { transcript }: PendingNote,
+  transcript: string,
   earliest: number,
   noted: string | undefined,
 ): Promise<'new' | 'noted' | undefined> {
@@ -158,13 +162,25 @@ async function attempt(
 const isTemporary = (error: unknown): boolean =>
   !isLedgerError(error) || error.fault === 'world' || error.kind === 'NoLedger'
 
+/** Surroundings of a worker. */
+export interface WorkerWorld {
+  readonly open: OpenLedger
+  readonly now: () => number
+  readonly wait: (milliseconds: number) => Promise<unknown>
+}
+
 /** The work of a worker until the note waits for its agent, or the time is over. */
 class Attempts {
-  private size = -1
-  private isOver = false
+  /** The transcript of the last report. */
+  transcript: string
+  private until: number
+  /** When the last report was read. */
+  private reportedAt: number | undefined
+  /** The size of the transcript at the last attempt. */
+  private size: number | undefined
   private made: MadeNote | undefined
-  /** The reported compaction seems to be one that has a note: the worker ends then. */
-  private notedUntil: number | undefined
+  /** Since when the last compaction of the transcript is one that has a note. */
+  private notedSince: number | undefined
   private problem: unknown
   private rest = REST_MS
 
@@ -172,32 +188,52 @@ class Attempts {
     private readonly folder: string,
     private readonly key: string,
     private readonly pending: PendingNote,
-    private readonly open: OpenLedger,
-  ) {}
+    private readonly world: WorkerWorld,
+  ) {
+    this.transcript = pending.transcript
+    this.until = pending.until
+  }
 
   async run(): Promise<void> {
-    const { sessionId, transcript, until } = this.pending
+    const { now, wait } = this.world
     for (;;) {
+      this.readReport()
       // Read before the attempt, so that the last attempt follows all that happened in time.
-      const isLast = Date.now() >= Math.min(until, this.notedUntil ?? until)
+      const isLast = now() >= Math.min(this.until, (this.notedSince ?? this.until) + NOTED_MS)
       if (await this.succeeds()) return
+      this.releaseIfNoted()
       if (isLast) break
-      await delay(Math.min(this.rest, Math.max(POLL_MS, until - Date.now())))
+      await wait(Math.min(this.rest, Math.max(POLL_MS, this.until - now())))
     }
     if (this.problem !== undefined) throw this.problem
     // A program may announce a compaction and then not need it.
-    if (this.isOver && this.notedUntil === undefined)
-      throw new Error(`no compaction of session ${sessionId} appeared in ${transcript}`)
+    if (this.reportedAt !== undefined && this.notedSince === undefined)
+      throw new Error(`no compaction of session ${this.pending.sessionId} appeared in ${this.transcript}`)
+  }
+
+  /** After the end of another compaction, a note that was made or waits is a note of an earlier one. */
+  private readReport(): void {
+    const transcript = takeEnd(this.folder, this.key)
+    if (transcript === undefined) return
+    if (transcript !== this.transcript) removeExport(this.folder, this.transcript)
+    this.transcript = transcript
+    this.until = this.world.now() + WAIT_MS
+    // An erasure removes the record of a note in the making.
+    if (readPending(this.folder, this.key) !== undefined)
+      writePending(this.folder, this.key, { ...this.pending, until: this.until, worker: process.pid })
+    this.reportedAt = this.world.now()
+    this.size = undefined
+    this.made = undefined
+    this.notedSince = undefined
   }
 
   private async succeeds(): Promise<boolean> {
     try {
-      if (this.made === undefined && this.isChanged()) this.made = await this.make()
+      if (this.isChanged()) await this.make()
       this.problem = undefined
       this.rest = REST_MS
-      if (this.made === undefined) return false
+      if (this.made === undefined || !this.isSettled()) return false
       writeNoted(this.folder, this.key, this.made.compactionId)
-      // An erasure removes the record of a note in the making.
       if (this.made.text !== '' && readPending(this.folder, this.key) !== undefined)
         writeNote(this.folder, this.key, this.made.text)
       return true
@@ -211,23 +247,30 @@ class Attempts {
 
   /** Whether an attempt may give another result than the last one. */
   private isChanged(): boolean {
-    const [size, isOver] = [sizeOf(this.pending.transcript), hasEnded(this.folder, this.key)]
-    const isSame = size === this.size && isOver === this.isOver && this.problem === undefined
+    const size = sizeOf(this.transcript)
+    const isSame = size === this.size && this.problem === undefined
     this.size = size
-    this.isOver = isOver
     return size >= 0 && !isSame
   }
 
-  private async make(): Promise<MadeNote | undefined> {
-    const noted = lastNoted(this.folder, this.key)
-    const earliest = earliestOf(this.pending, this.isOver)
-    const found = await findCompaction(this.pending, earliest, noted)
-    if (found === 'noted') this.notedUntil ??= Date.now() + NOTED_MS
-    if (found === 'noted') releaseNote(this.folder, this.key)
-    if (found !== 'new') return undefined
-    this.notedUntil = undefined
+  private async make(): Promise<void> {
+    const noted = this.made?.compactionId ?? lastNoted(this.folder, this.key)
+    const earliest = earliestOf(this.pending, this.reportedAt !== undefined)
+    const found = await findCompaction(this.transcript, earliest, noted)
+    if (found === 'noted' && this.made === undefined) this.notedSince ??= this.world.now()
+    if (found !== 'new') return
+    this.notedSince = undefined
     removeNote(this.folder, this.key)
-    return await attempt(this.pending, earliest, noted, this.open)
+    this.made = await attempt({ ...this.pending, transcript: this.transcript }, earliest, noted, this.world.open)
+  }
+
+  private isSettled(): boolean {
+    return this.reportedAt === undefined || this.world.now() >= this.reportedAt + SETTLED_MS
+  }
+
+  /** A program may report one end twice. It may also write a compaction after it has reported its end. */
+  private releaseIfNoted(): void {
+    if (this.notedSince !== undefined && this.isSettled()) releaseNote(this.folder, this.key)
   }
 }
 
@@ -241,18 +284,36 @@ async function answerCanary(sessionId: string, open: OpenLedger): Promise<string
   }
 }
 
-/** Makes the pending note of a session. A problem is logged; the agent then continues without a note. */
-export async function makeNote(folder: string, key: string, open?: OpenLedger): Promise<void> {
-  const pending = readPending(folder, key)
-  if (pending === undefined) return
+/** Removes the export of a session; a transcript of the program stays. */
+function removeExport(folder: string, transcript: string): void {
+  if (!relative(exportsFolder(folder), transcript).startsWith('..')) rmSync(transcript, { force: true })
+}
+
+/** Makes one note. A problem is logged; the agent then continues without a note. */
+async function makeOne(folder: string, key: string, pending: PendingNote, world: WorkerWorld): Promise<void> {
+  const { agent, sessionId } = pending
+  const attempts = new Attempts(folder, key, pending, world)
   try {
-    const opens = open ?? openInstalled(folder, pending.agent)
-    if (isCanary(pending.sessionId)) writeNote(folder, key, await answerCanary(pending.sessionId, opens))
-    else await new Attempts(folder, key, pending, opens).run()
+    if (isCanary(sessionId)) {
+      takeEnd(folder, key)
+      writeNote(folder, key, await answerCanary(sessionId, world.open))
+    } else await attempts.run()
   } catch (error) {
-    logProblem(folder, pending.agent, error)
+    logProblem(folder, agent, error)
   }
-  endPending(folder, key)
-  const isExport = !relative(exportsFolder(folder), pending.transcript).startsWith('..')
-  if (isExport) rmSync(pending.transcript, { force: true })
+  removeExport(folder, attempts.transcript)
+}
+
+/** Makes the pending note of a session, and those of compactions whose end is reported meanwhile. */
+export async function makeNote(folder: string, key: string, world: Partial<WorkerWorld> = {}): Promise<void> {
+  const now = world.now ?? Date.now
+  for (let pending = readPending(folder, key); pending !== undefined;) {
+    const { agent } = pending
+    const open: OpenLedger = async (needs, work) => await openInstalled(folder, agent)(needs, work)
+    await makeOne(folder, key, pending, { open, now, wait: delay, ...world })
+    endPending(folder, key)
+    // A hook that reported an end before may have seen that this worker runs.
+    const next = { ...pending, reportedAt: now(), until: now() + WAIT_MS, worker: process.pid }
+    pending = hasUnreadEnd(folder, key) && beginPending(folder, key, next) ? next : undefined
+  }
 }

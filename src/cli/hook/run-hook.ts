@@ -7,9 +7,8 @@ import { textIn } from '../../lib/text-in.js'
 import { isCanary } from './canary.js'
 import {
   beginPending,
-  deleteOldNotes,
-  endPending,
-  holdNote,
+  deleteOldFiles,
+  forgetSession,
   logProblem,
   readPending,
   reportEnd,
@@ -39,7 +38,7 @@ export const isReporting = (event: string): boolean => ['begin', 'end'].includes
 export const isDelivering = (event: string): boolean => event !== 'PostCompact' && MOMENTS.get(event) !== 'begin'
 
 /** How long a worker waits for the compaction, whose summary may take minutes, and for the ledger. */
-const WAIT_MS = 600_000
+export const WAIT_MS = 600_000
 const POLL_MS = 10
 /** The time to read the input and to start the worker, after a start in less time. */
 const LEAST_MS = 60
@@ -102,7 +101,7 @@ function dropAbandoned({ folder, agent, now }: HookWorld, key: string): void {
   if (pending === undefined || isOpen(pending, now())) return
   // The hook that started the worker may have recorded its id meanwhile, and ended.
   if (readPending(folder, key)?.worker !== pending.worker) return
-  endPending(folder, key)
+  forgetSession(folder, key)
   logProblem(
     folder,
     agent,
@@ -110,16 +109,20 @@ function dropAbandoned({ folder, agent, now }: HookWorld, key: string): void {
   )
 }
 
+function transcriptOf({ transcript }: HookInput): string {
+  if (transcript === undefined) throw new Error('the input has no transcript_path')
+  return transcript
+}
+
 /** Starts the worker of a session, unless it runs. */
-function startMaking(world: HookWorld, key: string, { sessionId, transcript }: HookInput): void {
+function startMaking(world: HookWorld, key: string, input: HookInput): void {
   const now = world.now()
   const before = readPending(world.folder, key)
   if (isOpen(before, now)) return
-  if (transcript === undefined) throw new Error('the input has no transcript_path')
   const pending: PendingNote = {
     agent: world.agent,
-    sessionId,
-    transcript,
+    sessionId: input.sessionId,
+    transcript: transcriptOf(input),
     reportedAt: now,
     until: now + WAIT_MS,
     // This process, until the worker has started.
@@ -144,9 +147,10 @@ export async function runHook(text: string, world: HookWorld): Promise<string> {
   if (input === undefined || moment === undefined) return ''
   const { folder, agent } = world
   const key = sessionKey(agent, input.sessionId)
-  if (moment === 'end' && !isCanary(input.sessionId)) holdNote(folder, key)
+  // Before the worker is looked for: one that ends now sees the report, or this hook sees that the worker has ended.
+  if (moment === 'end' && !isCanary(input.sessionId)) reportEnd(folder, key, transcriptOf(input))
   if (moment === 'begin' || moment === 'end') startMaking(world, key, input)
-  if (moment === 'end') reportEnd(folder, key)
+  deleteOldFiles(folder, world.now())
   if (!isDelivering(input.event)) return ''
   for (;;) {
     const note = takeNote(folder, key)
@@ -159,6 +163,5 @@ export async function runHook(text: string, world: HookWorld): Promise<string> {
     })
   }
   dropAbandoned(world, key)
-  deleteOldNotes(folder, world.now())
   return ''
 }

@@ -11,8 +11,6 @@ import { pluginSource } from './plugin-source.js'
  * database. The note becomes a part of the next message of the user, or of the next result of a tool.
  */
 const BODY = `
-import { mkdirSync, writeFileSync } from 'node:fs'
-
 /** An id that sorts after the other parts of a message. */
 const partId = () =>
   'prt_' +
@@ -20,33 +18,37 @@ const partId = () =>
   Math.random().toString(36).slice(2, 12).padEnd(14, '0')
 
 export const ContextLedger = async ({ client }) => {
-  const exportSession = async (id) => {
-    // Without the directory, the hooks were removed.
-    if (!/^[\\w-]+$/.test(id) || !existsSync(folder)) return
+  const exportSession = async (id, file) => {
     const [info, messages] = await Promise.all([
       client.session.get({ path: { id } }),
       client.session.messages({ path: { id } }),
     ])
-    mkdirSync(join(folder, 'exports'), { recursive: true, mode: 0o700 })
-    const file = join(folder, 'exports', id + '.json')
-    writeFileSync(file, JSON.stringify({ info: info.data, messages: messages.data }), { mode: 0o600 })
-    await hook({ hook_event_name: 'PostCompact', session_id: id, transcript_path: file }, 'background')
+    replaceFile(join(folder, 'exports'), file, JSON.stringify({ info: info.data, messages: messages.data }))
+    startMaking(id, file)
   }
+  const report = (id) => {
+    // Without these files, nothing would read the export.
+    if (!/^[\\w-]+$/.test(id) || !existsSync(folder) || !existsSync(words[0])) return
+    // Each compaction has an export of its own, because the one of an earlier compaction may be in use.
+    const file = join(folder, 'exports', id + '.' + Date.now() + '.json')
+    reportEnd(id, file)
+    // Not awaited, so that opencode goes on.
+    exportSession(id, file).catch(() => {})
+  }
+  const take = (id) => takeNote(id, () => report(id))
   return {
     event: async ({ event }) => {
-      // Not awaited, so that opencode goes on.
-      if (event.type === 'session.compacted') exportSession(event.properties.sessionID).catch(() => {})
+      if (event.type === 'session.compacted') report(event.properties.sessionID)
     },
     'chat.message': async (input, output) => {
-      if (!isWaiting()) return
-      const text = await hook({ hook_event_name: 'UserPromptSubmit', session_id: input.sessionID })
+      const text = take(input.sessionID)
       if (text === undefined) return
       const { id: messageID, sessionID } = output.message
       output.parts.push({ id: partId(), sessionID, messageID, type: 'text', text, synthetic: true })
     },
     'tool.execute.after': async (input, output) => {
-      if (!isWaiting() || typeof output.output !== 'string') return
-      const text = await hook({ hook_event_name: 'PostToolUse', session_id: input.sessionID })
+      if (typeof output.output !== 'string') return
+      const text = take(input.sessionID)
       if (text !== undefined) output.output += '\\n\\n' + text
     },
   }

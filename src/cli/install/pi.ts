@@ -8,24 +8,20 @@ import { pluginSource } from './plugin-source.js'
 
 const BODY = `
 export default function (pi) {
-  const run = (event, { sessionManager }, ...mode) =>
-    hook(
-      {
-        hook_event_name: event,
-        session_id: sessionManager.getSessionId(),
-        transcript_path: sessionManager.getSessionFile(),
-      },
-      ...mode,
-    )
-  // Not awaited, so that pi goes on.
-  pi.on('session_before_compact', (_event, context) => void run('PreCompact', context, 'background'))
-  pi.on('session_compact', (_event, context) => void run('PostCompact', context, 'background'))
-  pi.on('before_agent_start', async (_event, context) => {
-    const content = isWaiting() ? await run('UserPromptSubmit', context) : undefined
+  const sessionOf = ({ sessionManager }) => [sessionManager.getSessionId(), sessionManager.getSessionFile()]
+  const report = (context) => {
+    reportEnd(...sessionOf(context))
+    startMaking(...sessionOf(context))
+  }
+  const take = (context) => takeNote(sessionOf(context)[0], () => report(context))
+  pi.on('session_before_compact', (_event, context) => startMaking(...sessionOf(context)))
+  pi.on('session_compact', (_event, context) => report(context))
+  pi.on('before_agent_start', (_event, context) => {
+    const content = take(context)
     return content === undefined ? undefined : { message: { customType: 'context-ledger', content, display: true } }
   })
-  pi.on('tool_result', async (event, context) => {
-    const text = isWaiting() ? await run('PostToolUse', context) : undefined
+  pi.on('tool_result', (event, context) => {
+    const text = take(context)
     return text === undefined ? undefined : { content: [...event.content, { type: 'text', text }] }
   })
 }

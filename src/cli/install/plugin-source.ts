@@ -1,62 +1,78 @@
-/** The common part of the plugins of opencode and pi. They run the same hook process as the other programs. */
+/** The common part of the plugins of opencode and pi, in which hooks run inside the program. */
 import type { InstalledCommands } from './agent-program.js'
 
 /**
- * The beginning of a plugin. `hook` runs the hook process, perhaps in the mode `background`, and returns the note, or
- * undefined; it never throws, and ends in time. `isWaiting` is true while a note is being made or waits.
+ * The beginning of a plugin. It reads and writes the files of `hook-folder.ts` itself, because a process that takes a
+ * note for the program can be slower than the program waits, or outlive it, and the note is then lost or late. Nothing of
+ * it throws or waits. `takeNote` calls `report` if an earlier process of the program ended before its report was read.
  */
 export const pluginSource = ({ hookWords, folder }: InstalledCommands, agent: string): string => `\
 // Written by \`context-ledger install\`; \`context-ledger install --remove\` removes it.
 // After a compaction, it gives the agent a note with recorded content that its context lost.
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const [program, ...words] = ${JSON.stringify([...hookWords, agent])}
 const folder = ${JSON.stringify(folder)}
-const MOST_MS = 280
+const notes = join(folder, 'notes')
 
-/** Notes of hooks that took too long, by session. */
-const late = new Map()
+/** Sessions of which this process has reported an end. */
+const reported = new Set()
 
-const isWaiting = () => late.size > 0 || existsSync(join(folder, 'notes'))
+const keyOf = (id) => createHash('sha256').update(${JSON.stringify(agent)} + '\\0' + id).digest('hex').slice(0, 32)
+const fileOf = (id, kind) => join(notes, keyOf(id) + '.' + kind)
 
-const hook = (input, ...mode) =>
-  new Promise((resolve) => {
-    const id = input.session_id
-    if (late.has(id) && mode.length === 0) {
-      resolve(late.get(id))
-      late.delete(id)
+/** Replaces a file in one step. Creates its directory, but nothing after a removal of the hooks. */
+const replaceFile = (directory, file, text) => {
+  if (!existsSync(directory)) mkdirSync(directory, { mode: 0o700 })
+  writeFileSync(file + '.' + process.pid, text, { mode: 0o600 })
+  renameSync(file + '.' + process.pid, file)
+}
+
+/** Reports the end of a compaction: from now on, no note of an earlier one is taken. */
+const reportEnd = (id, transcript) => {
+  reported.add(id)
+  try {
+    replaceFile(notes, fileOf(id, 'ended'), transcript)
+  } catch {
+    // The hooks were removed, or the disk is full.
+  }
+}
+
+/** Starts the process that makes the note. */
+const startMaking = (id, transcript) => {
+  try {
+    const stdio = ['pipe', 'ignore', 'ignore']
+    const child = spawn(program, [...words, 'background'], { stdio, detached: true, windowsHide: true })
+    child.on('error', () => {})
+    child.stdin.on('error', () => {})
+    child.stdin.end(JSON.stringify({ hook_event_name: 'PreCompact', session_id: id, transcript_path: transcript }))
+    child.unref()
+  } catch {
+    // The agent continues without a note.
+  }
+}
+
+const takeNote = (id, report) => {
+  try {
+    if (existsSync(fileOf(id, 'ended'))) {
+      if (!reported.has(id)) report()
       return
     }
-    let output = ''
-    let isOver = false
-    const end = () => {
-      let note
-      try {
-        note = JSON.parse(output).hookSpecificOutput.additionalContext
-      } catch {
-        // There is no note.
-      }
-      if (isOver && note !== undefined) late.set(id, note)
-      isOver = true
-      resolve(note)
-    }
+    const taken = fileOf(id, 'note-' + process.pid)
+    renameSync(fileOf(id, 'note'), taken)
+    const text = readFileSync(taken, 'utf8')
+    rmSync(taken)
     try {
-      const child = spawn(program, [...words, ...mode], { stdio: ['pipe', 'pipe', 'ignore'], windowsHide: true })
-      const timer = setTimeout(end, MOST_MS)
-      child.on('error', end)
-      child.on('close', () => {
-        clearTimeout(timer)
-        end()
-      })
-      child.stdout.on('data', (data) => {
-        output += data
-      })
-      child.stdin.on('error', () => {})
-      child.stdin.end(JSON.stringify(input))
+      rmdirSync(notes)
     } catch {
-      end()
+      // Other notes wait.
     }
-  })
+    return text
+  } catch {
+    // There is no note.
+  }
+}
 `

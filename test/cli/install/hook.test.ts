@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { setImmediate as turnOfLoop } from 'node:timers/promises'
 import {
   lastProblem,
   logProblem,
@@ -46,6 +47,7 @@ function agentOf(agent: string, polls = 0) {
   const sessionId = `session-${String((sessions += 1))}`
   const transcript = join(folder, COMPACTED_SESSIONS[agent]?.(sessionId, '').file ?? '')
   const started: string[] = []
+  let skipped = 0
   const world = (): HookWorld => {
     let left = polls
     return {
@@ -73,9 +75,17 @@ function agentOf(agent: string, polls = 0) {
       ),
     /** @param opening called when the worker opens the ledger */
     work: async (opening: () => unknown = () => undefined) => {
-      await makeNote(folder, sessionKey(agent, sessionId), async (_needs, work) => {
-        opening()
-        return await work(ledger, RULES)
+      await makeNote(folder, sessionKey(agent, sessionId), {
+        now: () => Date.now() + skipped,
+        wait: async (milliseconds) => {
+          skipped += milliseconds
+          // A hook may look for the note meanwhile.
+          await turnOfLoop()
+        },
+        open: async (_needs, work) => {
+          opening()
+          return await work(ledger, RULES)
+        },
       })
     },
   }
@@ -317,7 +327,7 @@ it('deletes the export of a session after its import', async () => {
   await writeFile(file, after ?? '')
   const world = { folder, agent: 'opencode', remainingMs: () => 0, startWorker: () => process.pid, now: Date.now }
   await runHook(JSON.stringify({ hook_event_name: 'PostCompact', session_id: sessionId, transcript_path: file }), world)
-  await makeNote(folder, sessionKey('opencode', 'ses_9'), async (_needs, work) => await work(ledger, RULES))
+  await makeNote(folder, sessionKey('opencode', 'ses_9'), { open: async (_needs, work) => await work(ledger, RULES) })
   expect(await readdir(join(folder, 'exports'))).toEqual([])
   expect(takeNote(folder, sessionKey('opencode', 'ses_9'))).toContain(RULE)
 })

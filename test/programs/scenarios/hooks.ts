@@ -78,6 +78,8 @@ class HookScenario {
     const tokens = `@${String(trial.agent.tokensToCompact)}`
     let { session } = await this.turn(`${mark}-0`, 'read notes.txt', undefined, RULE)
     for (let at = 1; at <= compactions; at += 1) {
+      // The hooks that will be missing must give the notes before.
+      if (isWithoutNote === true && at === compactions) await this.turn(`${mark}-noted`, 'ls', session)
       const end = at === compactions ? await trouble?.(trial) : undefined
       const steps = `ls | read notes.txt ${tokens} | ls | read plan.txt | ls`
       session = (await this.turn(`${mark}-${String(at)}`, steps, session)).session
