@@ -19,14 +19,19 @@ import { ruleOf, sessionOf } from '../../support/compacted-sessions.js'
 import { runsOf } from '../../support/length.js'
 
 /** `settle`: all processes do their work, and the program then asks its model. */
-type Happening =
+type Action =
   | { readonly kind: 'compact'; readonly isAnnounced: boolean; readonly isWrittenLate: boolean; readonly ends: boolean }
   | { readonly kind: 'hook' | 'work' | 'prompt' | 'tool' | 'restart' | 'lock' | 'unlock' | 'settle' }
   | { readonly kind: 'rest'; readonly seconds: number }
 
-const happenings: fc.Arbitrary<Happening> = fc.oneof(
+/** `isMeanwhile`: if a worker runs, this happens before it goes on. */
+type Happening = Action & { readonly isMeanwhile: boolean }
+
+const compaction = { kind: 'compact', isAnnounced: false, isWrittenLate: false, ends: false } as const
+
+const actions: fc.Arbitrary<Action> = fc.oneof(
   {
-    weight: 3,
+    weight: 5,
     arbitrary: fc.record({
       kind: fc.constant('compact' as const),
       isAnnounced: fc.boolean(),
@@ -34,13 +39,33 @@ const happenings: fc.Arbitrary<Happening> = fc.oneof(
       ends: fc.boolean(),
     }),
   },
-  ...(['hook', 'work', 'tool'] as const).map((kind) => ({ weight: 3, arbitrary: fc.constant({ kind }) })),
+  ...(['hook', 'work', 'tool'] as const).map((kind) => ({ weight: 4, arbitrary: fc.constant({ kind }) })),
   ...(['prompt', 'restart', 'lock', 'unlock', 'settle'] as const).map((kind) => ({
     weight: 1,
     arbitrary: fc.constant({ kind }),
   })),
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('rest' as const), seconds: fc.integer({ min: 1, max: 60 }) }) },
 )
+const happenings: fc.Arbitrary<Happening> = fc
+  .tuple(actions, fc.boolean())
+  .map(([action, isMeanwhile]) => ({ ...action, isMeanwhile }))
+
+const inOrder = (...all: readonly Action[]): [Happening[]] => [all.map((each) => ({ ...each, isMeanwhile: false }))]
+/** Orders that lost or repeated a note. */
+const EXAMPLES: [Happening[]][] = [
+  // A note waits while another compaction ends.
+  inOrder(compaction, { kind: 'hook' }, { kind: 'hook' }, { kind: 'work' }, compaction, { kind: 'tool' }),
+  // Another compaction ends while the note is made.
+  [
+    [compaction, { kind: 'hook' } as const, { kind: 'hook' } as const, { kind: 'work' } as const, compaction].map(
+      (each, at) => ({ ...each, isMeanwhile: at === 4 }),
+    ),
+  ],
+  // The program ends as soon as it has compacted.
+  inOrder({ ...compaction, ends: true }),
+  // Two compactions end before the first is written.
+  inOrder({ ...compaction, isWrittenLate: true }, { ...compaction, isWrittenLate: true }),
+]
 
 /** How long after the report of an end a program may write the compaction. */
 const LATE_MS = 1_000
@@ -118,14 +143,16 @@ class SimulatedProgram {
     await this.settle()
   }
 
+  /** Runs what happens while a worker runs. A worker gets the ledger in time. */
+  private async meanwhile(): Promise<void> {
+    if (this.coming[0]?.isMeanwhile === true) await this.next(false)
+    else this.isLocked = false
+  }
+
   /** Runs the next happening. Inside a worker, nothing waits for all workers. */
   private async next(mayWork: boolean): Promise<void> {
     const [each, ...rest] = this.coming
-    if (each === undefined) {
-      // The last worker gets what it waits for.
-      this.isLocked = false
-      return
-    }
+    if (each === undefined) return
     this.coming = rest
     if (each.kind === 'compact') await this.compact(each)
     else if (each.kind === 'rest') this.now += each.seconds * 1_000
@@ -154,7 +181,7 @@ class SimulatedProgram {
     await writeFile(this.transcript, this.textNow())
   }
 
-  private async compact({ isAnnounced, isWrittenLate, ends }: Happening & { readonly kind: 'compact' }): Promise<void> {
+  private async compact({ isAnnounced, isWrittenLate, ends }: Action & { readonly kind: 'compact' }): Promise<void> {
     const last = this.times.at(-1)
     if (last === undefined) return
     if (last.compaction !== undefined) this.turn()
@@ -258,13 +285,13 @@ class SimulatedProgram {
       wait: async (milliseconds) => {
         this.now += milliseconds
         if (this.now >= (this.writesUntil ?? Number.POSITIVE_INFINITY)) await this.write()
-        await this.next(false)
+        await this.meanwhile()
       },
       open: async (_needs, work) => {
-        await this.next(false)
+        await this.meanwhile()
         if (this.isLocked) throw new LedgerError('FolderLocked', 'locked')
         const made = await work(this.ledger, [])
-        await this.next(false)
+        await this.meanwhile()
         return made
       },
     })
@@ -349,7 +376,7 @@ it.each(agentPrograms.map((program) => [program.name, program] as const))(
         expect(notes.filter(({ after, of }) => after !== of)).toEqual([])
         expect(notes.length).toBe(new Set(notes.map(({ after }) => after)).size)
       }),
-      { numRuns: runsOf(300) },
+      { numRuns: runsOf(200), examples: EXAMPLES },
     )
   },
 )
