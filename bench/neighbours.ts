@@ -56,14 +56,14 @@ const quietRequests: Readonly<Record<string, TenantRequest>> = {
   search: post('/v1/search', { query: 'berth crane', conversationId: 'quiet-b' }),
 }
 
-function tenant(): { work(given: Work): Promise<Worked>; end(): Promise<void> } {
+function tenant(): { work(work: Work): Promise<Worked>; end(): Promise<void> } {
   const thread = new Worker(new URL('support/tenants.js', import.meta.url))
   return {
-    work: (given) =>
+    work: (work) =>
       new Promise((resolve, reject) => {
         thread.removeAllListeners().once('message', resolve).once('error', reject)
         // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, and no window
-        thread.postMessage(given)
+        thread.postMessage(work)
       }),
     async end() {
       await thread.terminate()
@@ -77,8 +77,8 @@ const kinds = (statuses: Readonly<Record<string, number>>): string =>
     .join(', ')
 
 async function run(bench: Bench): Promise<Figure[]> {
-  const place = await bench.createPlace('neighbours')
-  const { ledger, ...stores } = await openService({ store: place.store })
+  const location = await bench.createPlace('neighbours')
+  const { ledger, ...stores } = await openService({ store: location.store })
   const server = await startService({ ledger, stores, pepper: PEPPER, host: '127.0.0.1', port: 0, mayBeOpen: false })
   const { url } = server
   const keyOf = async (name: string): Promise<string> =>
@@ -136,7 +136,7 @@ async function run(bench: Bench): Promise<Figure[]> {
     await loud.end()
     await server.close()
     await ledger.close()
-    await place.remove()
+    await location.remove()
   }
 }
 

@@ -4,7 +4,7 @@ import { parentPort } from 'node:worker_threads'
 
 export interface TenantRequest {
   readonly method: 'GET' | 'POST'
-  /** `#` stands for a number of its own in each request, as in the body. */
+  /** `#` is replaced with another number in each request, as in the body. */
   readonly path: string
   readonly body?: string
 }
@@ -15,7 +15,7 @@ export interface Work {
   readonly key: string
   /** Made one after the other; the times are kept by name. */
   readonly requests: Readonly<Record<string, TenantRequest>>
-  /** How many of these sequences run at once. */
+  /** Number of these sequences that run concurrently. */
   readonly atOnce: number
   readonly ms: number
   /** True for event streams: they stay open until the end. */
@@ -45,7 +45,7 @@ function ask(
     const end = (status: number): void => {
       resolve({ status, ms: performance.now() - started })
     }
-    const asked = request(
+    const sending = request(
       {
         agent,
         hostname,
@@ -64,7 +64,7 @@ function ask(
         answer.resume()
         if (openMs !== undefined && answer.statusCode === 200)
           setTimeout(() => {
-            asked.destroy()
+            sending.destroy()
             end(200)
           }, openMs)
         else
@@ -73,19 +73,19 @@ function ask(
           })
       },
     )
-    asked.on('error', () => {
+    sending.on('error', () => {
       end(0)
     })
     // A service may close the connection of a refused body while it is still being sent.
-    asked.on('socket', (socket) => {
+    sending.on('socket', (socket) => {
       if (socket.listenerCount('error') < 3) socket.on('error', () => undefined)
     })
-    asked.end(sent)
+    sending.end(sent)
   })
 }
 
-async function work(given: Work): Promise<Worked> {
-  const { requests, atOnce, ms, areStreams = false } = given
+async function makeRequests(work: Work): Promise<Worked> {
+  const { requests, atOnce, ms, areStreams = false } = work
   const agent = new Agent({ keepAlive: true })
   const times: Record<string, number[]> = Object.fromEntries(Object.keys(requests).map((name) => [name, []]))
   const statuses: Record<string, number> = {}
@@ -93,7 +93,7 @@ async function work(given: Work): Promise<Worked> {
   const sequence = async (): Promise<void> => {
     while (performance.now() < until)
       for (const [name, each] of Object.entries(requests)) {
-        const { status, ms: took } = await ask(agent, given, each, areStreams ? until - performance.now() : undefined)
+        const { status, ms: took } = await ask(agent, work, each, areStreams ? until - performance.now() : undefined)
         statuses[status] = (statuses[status] ?? 0) + 1
         if (status < 300) times[name]?.push(took)
       }
@@ -103,9 +103,9 @@ async function work(given: Work): Promise<Worked> {
   return { times, statuses }
 }
 
-parentPort?.on('message', (given: Work) => {
+parentPort?.on('message', (work: Work) => {
   void (async () => {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, and no window
-    parentPort?.postMessage(await work(given))
+    parentPort?.postMessage(await makeRequests(work))
   })()
 })

@@ -81,12 +81,12 @@ export async function recordedBefore(
   ids: readonly string[],
 ): Promise<E.Either<Rejection, ReadonlySet<string>>> {
   const same = new Set<string>()
-  const given = messagesById([...commands, ...received])
+  const byId = messagesById([...commands, ...received])
   for (const stored of await log.store.findByIds(stream, ids)) {
     const event = await decodeEvent(stored, log)
     if (!isOfType(event, 'MessageAppended')) continue
     const { messageId, erased } = event.data
-    const messages = given.get(messageId) ?? []
+    const messages = byId.get(messageId) ?? []
     if (!messages.some((message) => erased === true || sameMessage(message, event.data)))
       return E.left({ kind: 'MessageIdTaken', messageId })
     same.add(messageId)

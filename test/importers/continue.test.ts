@@ -34,7 +34,7 @@ describe('a session that the command line compacts in place', () => {
   type Step = 'turn' | 'compaction' | 'import'
   const steps = fc.array(fc.constantFrom<Step>('turn', 'turn', 'compaction', 'import'), { maxLength: 12 })
 
-  /** The items of a turn. Equal words in every turn, so that nothing but their place tells them apart. */
+  /** The items of a turn. Every turn has equal words: only their position distinguishes them. */
   const turn = (index: number): readonly Raw[] => [
     { message: { role: 'user', content: 'Go on.' }, contextItems: [] },
     {

@@ -159,7 +159,7 @@ export function endPending(folder: string, key: string): void {
   removeIfEmpty(notesFolder(folder))
 }
 
-/** Lets a held note wait for its agent again: it is the note of the compaction whose end was reported. */
+/** Lets a held note wait for its agent again: the end of its compaction was reported. */
 export function releaseNote(folder: string, key: string): void {
   rename(folder, key, 'held', 'note')
 }
@@ -194,14 +194,14 @@ export function takeNote(folder: string, key: string): string | undefined {
 
 /** Reads and removes a file. Of several processes, one gets its text. */
 function takeFile(folder: string, key: string, kind: SessionFile): string | undefined {
-  const taken = join(notesFolder(folder), `${key}.${kind}-${String(process.pid)}`)
+  const owned = join(notesFolder(folder), `${key}.${kind}-${String(process.pid)}`)
   try {
-    renameSync(fileOf(folder, key, kind), taken)
+    renameSync(fileOf(folder, key, kind), owned)
   } catch {
     return undefined
   }
-  const text = readFileSync(taken, 'utf8')
-  rmSync(taken)
+  const text = readFileSync(owned, 'utf8')
+  rmSync(owned)
   return text
 }
 

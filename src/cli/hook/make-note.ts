@@ -304,7 +304,7 @@ async function makeOne(folder: string, key: string, pending: PendingNote, world:
   removeExport(folder, attempts.transcript)
 }
 
-/** Makes the pending note of a session, and those of compactions whose end is reported meanwhile. */
+/** Makes the pending note of a session, and those of compactions that end meanwhile. */
 export async function makeNote(folder: string, key: string, world: Partial<WorkerWorld> = {}): Promise<void> {
   const now = world.now ?? Date.now
   for (let pending = readPending(folder, key); pending !== undefined;) {

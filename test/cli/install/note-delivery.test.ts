@@ -70,7 +70,7 @@ const EXAMPLES: [Happening[]][] = [
 /** How long after the report of an end a program may write the compaction. */
 const LATE_MS = 1_000
 
-/** Events of the programs whose settings name commands. `waiting`: the program waits for the hook. */
+/** Events of the programs that call commands. `waiting`: the program waits for the hook. */
 const EVENTS: Readonly<
   Record<string, { begin: string; end: readonly string[]; waiting: readonly string[]; prompt: string; tool: string }>
 > = {
@@ -107,7 +107,7 @@ class SimulatedProgram {
   private isLocked = false
   /** Input of processes that the program has started and does not wait for. */
   private readonly hooks: string[] = []
-  /** Sessions whose worker has started. */
+  /** Sessions with a started worker. */
   private readonly workers: string[] = []
   private plugin: ReadonlyMap<string, unknown> = new Map()
   private coming: readonly Happening[] = []
@@ -297,7 +297,7 @@ class SimulatedProgram {
     })
   }
 
-  /** Loads the plugin anew. Its processes wait until a happening runs them. */
+  /** Loads the plugin again. Its processes wait until a happening runs them. */
   private async restart(): Promise<void> {
     const { folder, program } = this
     const commands = { folder, hookWords: [process.execPath, process.execPath], mcp: ['node'], hook: () => '' } as const

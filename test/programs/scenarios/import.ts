@@ -33,7 +33,7 @@ class ImportScenario {
   /** Marks of the prompts, in order. */
   private readonly prompts: string[] = []
   private hasCompacted = false
-  /** Requests whose answers the program does not keep. */
+  /** Requests with answers that the program does not keep. */
   private readonly dropped: ReceivedRequest[] = []
   /** The conversation of the newest turn. */
   private conversationId = ''
