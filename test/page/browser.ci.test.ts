@@ -163,7 +163,8 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
           })
         }
         await context.close()
-      })
+        // Each of some thirty views takes a few seconds on a machine with other work.
+      }, 300_000)
     }
   }
 
