@@ -9,7 +9,7 @@ export function setTimeout<Value>(
   return new Promise((resolve, reject) => {
     const abort = (): void => {
       clearTimeout(timer)
-      // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- the caller's reason, as Node does
+      // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- the caller's own reason
       reject(signal?.reason)
     }
     const timer = globalThis.setTimeout(() => {

@@ -3,7 +3,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import fc from 'fast-check'
-import { decide } from '../../../src/domain/decide/index.js'
+import { decide, inParts, partlyRecorded } from '../../../src/domain/decide/index.js'
 import type { Event } from '../../../src/domain/events/index.js'
 import { derivedMessageId } from '../../../src/domain/values/ids.js'
 import type { MessageInput } from '../../../src/domain/values/message.js'
@@ -133,6 +133,34 @@ describe('AppendMessages', () => {
         }
         const together = decide(start, append(...messages))
         expect(together).toEqual(refusal === undefined ? E.right(oneByOne) : E.left(refusal))
+      }),
+    )
+  })
+
+  it('decides the same in parts as in one command, also if all of its messages must be new', () => {
+    const messages = fc.array(
+      fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd', derivedMessageId('c1', 1)), isNamed: fc.boolean() }),
+      { minLength: 1, maxLength: 9 },
+    )
+    fc.assert(
+      fc.property(messages, fc.integer({ min: 1, max: 4 }), fc.boolean(), (given, size, isAtomic) => {
+        const start = stateAfter([small, appended('a', { content: 'x' })])
+        const command = {
+          ...append(
+            ...given.map(({ id, isNamed }): MessageInput => (isNamed ? user(id, 'x') : { role: 'user', content: 'x' })),
+          ),
+          ...(isAtomic ? { requestSize: given.length } : {}),
+        }
+        const events: Event[] = []
+        let refusal: unknown
+        for (const part of inParts(command, size)) {
+          const decided = decide(stateAfter(events, start), part)
+          if (E.isRight(decided)) events.push(...decided.right)
+          else refusal ??= decided.left
+          if (refusal !== undefined) break
+        }
+        refusal ??= partlyRecorded(command, events.length)
+        expect(decide(start, command)).toEqual(refusal === undefined ? E.right(events) : E.left(refusal))
       }),
     )
   })
