@@ -66,7 +66,7 @@ export const allOfEdition = { all: toggle('All conversations of the edition') }
 /** Spending limits of commands that call a model. */
 export const bounds = {
   'max-tokens': text('Token limit for the edition, including earlier runs'),
-  'max-cost': text('Cost limit for the edition, including earlier runs, by --prices'),
+  'max-cost': text('Cost limit for the edition, including earlier runs, by list prices or --prices'),
 }
 export const yes = toggle('Start without asking for confirmation')
 

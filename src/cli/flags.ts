@@ -195,7 +195,8 @@ export const settings: readonly Setting[] = [
     env: 'CONTEXT_LEDGER_PRICES',
     group: 'Ledger:',
     uses: ['price'],
-    describe: 'JSON file with prices by model, for `stats`, for the estimate of `replay`, and for --max-cost',
+    describe:
+      'JSON file with prices by model, instead of the list prices of known models, for `stats`, `replay` and --max-cost',
   },
   {
     key: 'rules',

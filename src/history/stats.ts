@@ -24,7 +24,7 @@ export interface Stats extends Omit<Tally, 'models'> {
   readonly models: readonly (ModelUse & { readonly charge: Charge })[]
   /** The total cost, one sum per currency, without models that have no price. */
   readonly cost: readonly Cost[]
-  /** Models that were called but are not in the price table. */
+  /** Models that were called and have no price. */
   readonly unpriced: readonly string[]
 }
 

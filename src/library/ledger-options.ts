@@ -72,7 +72,7 @@ export interface LedgerOptions {
    * (`projections run`, `compaction run`).
    */
   readonly workers?: 'inside' | 'elsewhere'
-  /** Prices by model name, for `stats`. */
+  /** Prices by model name, for `stats`. Other known models have the list price that this version contains. */
   readonly prices?: PriceTable
   /**
    * Whether this process summarizes complete chunks before a limit requires them. Default true. Set it to false in a

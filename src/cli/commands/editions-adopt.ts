@@ -12,7 +12,7 @@ export const editionsAdopt: CliCommand = {
   options: { ...allOfEdition, ...bounds, yes, 'prompt-name': text('The same value as for `replay`') },
   async run(args) {
     const [
-      { boundsOf, onceApproved, priceOf, replayEstimate },
+      { boundsOf, configuredPrice, onceApproved, replayEstimate },
       { conversationsOf, editionRequest, showOutcome, forEachConversation, tokensText },
     ] = await Promise.all([import('../replay/estimate.js'), import('../editions/each-conversation.js')])
     const command = editionRequest(args)
@@ -22,7 +22,7 @@ export const editionsAdopt: CliCommand = {
     const promptName = args.text('prompt-name')
     await withLedger(args.flags, { writes: true, promptName }, async ({ ledger, config }) => {
       const ids = await conversationsOf(ledger, command, ({ state }) => state !== 'dropped')
-      const price = await priceOf(config, maxCost)
+      const price = await configuredPrice(config, maxCost)
       const request = {
         ...(config.policy === undefined ? {} : { policy: config.policy }),
         ...(price === undefined ? {} : { price }),

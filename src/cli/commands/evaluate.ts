@@ -21,7 +21,7 @@ export const evaluate: CliCommand = {
     html: text('Also write an HTML report to this new file'),
     concurrency: text('Conversations evaluated concurrently [default: 4]'),
     'max-tokens': text('Token limit for all candidates together, including earlier runs'),
-    'max-cost': text('Cost limit for all candidates together, by --prices'),
+    'max-cost': text('Cost limit for all candidates together, by list prices or --prices'),
     yes,
   },
   examples: [

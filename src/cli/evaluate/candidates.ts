@@ -6,6 +6,7 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import { isLoopback } from '../../lib/loopback.js'
 import { basename } from 'node:path'
+import { priceOf } from '../../domain/reports/prices.js'
 import type { CandidateOptions, Ledger, PriceTable } from '../../library/ledger.js'
 import { templateMeant } from '../../recording/list-prompts.js'
 import type { SummarizerConfig } from '../../summarizers/index.js'
@@ -164,7 +165,7 @@ function modelCandidate(
   config: Config,
   prices: PriceTable,
 ): TypedCandidate {
-  const price = Object.hasOwn(prices, model) ? prices[model] : undefined
+  const price = priceOf(model, prices)
   const summarizer: OpenAiConfig = {
     kind: 'openai',
     strategy,

@@ -4,7 +4,7 @@
  * alike.
  */
 import { LedgerError } from '../../lib/ledger-error.js'
-import { tokensOf } from '../../domain/reports/prices.js'
+import { priceOf, tokensOf } from '../../domain/reports/prices.js'
 import { pricesOf } from '../config/prices.js'
 import type { EditionBound, EditionSpending, Ledger, Price, ReplayEstimate } from '../../library/ledger.js'
 import { sentenceOfProblem } from '../../library/problem.js'
@@ -25,10 +25,13 @@ export const money = (costMicros: number, currency: string): string =>
   `${(costMicros / MICROS).toFixed(costMicros < MICROS / 10 ? 4 : 2)} ${currency}`
 
 /** The price of the configured model. */
-export async function priceOf(config: Session['config'], maxCost: number | undefined): Promise<Price | undefined> {
+export async function configuredPrice(
+  config: Session['config'],
+  maxCost: number | undefined,
+): Promise<Price | undefined> {
   const prices = await pricesOf(config)
   const { model = '' } = config
-  const price = Object.hasOwn(prices, model) ? prices[model] : undefined
+  const price = priceOf(model, prices)
   if (maxCost !== undefined && config.summarizer === 'extractive')
     throw new LedgerError(
       'Usage',

@@ -16,7 +16,7 @@ import {
   money,
   MAX_PRINTED_FAILURES,
   onceApproved,
-  priceOf,
+  configuredPrice,
   replayEstimate,
   spentOf,
 } from './estimate.js'
@@ -167,7 +167,7 @@ export async function runReplay(flags: Flags, command: ReplayCommand): Promise<v
   const bounds = boundsOf(command)
   const waiting = new Waiting()
   await withLedger(flags, { writes: true, promptName, onRequest: waiting.add }, async ({ ledger, config }) => {
-    const price = await priceOf(config, maxCost)
+    const price = await configuredPrice(config, maxCost)
     const scope = {
       conversations: await requestedIds(ledger, requested),
       ...(config.policy === undefined ? {} : { policy: config.policy }),

@@ -19,7 +19,7 @@ const chargeText = ({ charge, summaries, estimated }: Stats['models'][number]): 
     ? 'no model used, 0'
     : charge.kind === 'unpriced'
       ? 'no price'
-      : `${costText(charge)}${estimated === 0 ? '' : estimated === summaries ? ', estimated' : ', partly estimated'}`
+      : `${costText(charge)}${charge.asOf === undefined ? '' : `, price of ${charge.asOf}`}${estimated === 0 ? '' : estimated === summaries ? ', estimated' : ', partly estimated'}`
 
 const usageText = ({ summaries, estimated }: ModelUse): string =>
   `${count(summaries)}${estimated === 0 ? '' : ` (${count(estimated)} estimated)`}`

@@ -1,11 +1,12 @@
 /**
- * Prices of models and the cost of usage. The table comes from the user: a model that it does not contain has no price,
- * and no price is guessed. Amounts in different currencies are never added.
+ * Prices of models and the cost of usage. A table of the user overrides the list prices of known models. A model that
+ * neither contains has no price, and no price is guessed. Amounts in different currencies are never added.
  */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
 import { notKnown } from '../text/known-names.js'
 import { issueSentence } from '../values/issue-sentence.js'
+import { KNOWN_PRICES } from './known-prices.js'
 
 const amount = z
   .number({ error: (issue) => (issue.input === undefined ? 'is missing' : 'must be a number') })
@@ -19,6 +20,8 @@ const priceSchema = z.strictObject(
     currency: z
       .string({ error: (issue) => (issue.input === undefined ? 'is missing' : 'must be a text') })
       .regex(/^[A-Z]{3}$/u, 'must be a currency code of three capital letters, such as USD'),
+    /** The day of the price. */
+    asOf: z.iso.date({ error: 'must be a day such as 2026-11-29' }).exactOptional(),
   },
   {
     error: (issue) =>
@@ -53,6 +56,19 @@ export function parsePrices(input: unknown): E.Either<BadPrices, PriceTable> {
   return E.left({ kind: 'BadPrices', field: [...path, ...(unknown === undefined ? [] : [unknown])].join('.'), detail })
 }
 
+/** The name of a model without the day of its snapshot: `gpt-5-mini-2025-08-07`, `claude-sonnet-4-5-20250929`. */
+const withoutSnapshot = (model: string): string => model.replace(/-(?:\d{4}-\d{2}-\d{2}|\d{8})$/u, '')
+
+/**
+ * The price of a model: from the user's table, else from the list prices; in each by its name, else by its name without
+ * the day of the snapshot.
+ */
+export function priceOf(model: string, prices: PriceTable): Price | undefined {
+  for (const table of [prices, KNOWN_PRICES])
+    for (const name of [model, withoutSnapshot(model)]) if (Object.hasOwn(table, name)) return table[name]
+  return undefined
+}
+
 export interface TokenUsage {
   readonly promptTokens: number
   readonly completionTokens: number
@@ -76,8 +92,14 @@ export interface Cost {
   readonly amount: number
 }
 
-/** `free`: no model is called. `unpriced`: the table has no price for the model. */
-export type Charge = { readonly kind: 'free' } | { readonly kind: 'unpriced' } | ({ readonly kind: 'priced' } & Cost)
+/** `free`: no model is called. `unpriced`: there is no price for the model. */
+export type Charge =
+  | { readonly kind: 'free' }
+  | { readonly kind: 'unpriced' }
+  | ({ readonly kind: 'priced' } & Cost & {
+        /** The day of the price, if it has one, as list prices do. */
+        readonly asOf?: string
+      })
 
 /** The provider that a strategy without a model records, for example `extractive`. */
 const NO_PROVIDER = 'none'
@@ -92,10 +114,11 @@ export function costOf(
   prices: PriceTable,
 ): Charge {
   if (isWithoutModel(by)) return { kind: 'free' }
-  const price = Object.hasOwn(prices, by.model) ? prices[by.model] : undefined
+  const price = priceOf(by.model, prices)
   if (price === undefined) return { kind: 'unpriced' }
-  const millionths = usage.promptTokens * price.promptPerMillion + usage.completionTokens * price.completionPerMillion
-  return { kind: 'priced', currency: price.currency, amount: millionths / 1_000_000 }
+  const { promptPerMillion, completionPerMillion, currency, asOf } = price
+  const millionths = usage.promptTokens * promptPerMillion + usage.completionTokens * completionPerMillion
+  return { kind: 'priced', currency, amount: millionths / 1_000_000, ...(asOf === undefined ? {} : { asOf }) }
 }
 
 /** The sum of the charges in each currency, by currency code. */

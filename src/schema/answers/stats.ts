@@ -11,7 +11,7 @@ const cost = { currency: z.string(), amount: z.number() }
 const charge = unionByKind(
   record({ kind: z.literal('free') }),
   record({ kind: z.literal('unpriced') }),
-  record({ kind: z.literal('priced'), ...cost }),
+  record({ kind: z.literal('priced'), ...cost, asOf: optional(z.string()) }),
 )
 const modelUse = record({
   provider: z.string(),
