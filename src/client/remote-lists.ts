@@ -8,6 +8,7 @@ import type {
   ListOptions,
   LiveMessages,
 } from '../library/ledger.js'
+import { defaultOrder } from '../domain/values/conversation-order.js'
 import { withoutUndefined } from '../lib/without-undefined.js'
 import { AFTER_NEEDS, bad } from '../library/options.js'
 import type { Remote } from './remote.js'
@@ -30,7 +31,8 @@ export async function listConversations(
   {
     since,
     until,
-    sort = 'updated',
+    grep,
+    sort = defaultOrder(grep),
     limit = Number.POSITIVE_INFINITY,
     after,
     countLost: _countLost,
@@ -38,7 +40,7 @@ export async function listConversations(
   }: ListOptions = {},
 ): Promise<ConversationList> {
   if (after !== undefined && sort !== 'id') throw bad('after', AFTER_NEEDS)
-  const within = { ...rest, since: timeOf(since), until: timeOf(until) }
+  const within = { ...rest, grep, since: timeOf(since), until: timeOf(until) }
   // The service has pages by id only; a short list it returns in any order.
   if (sort !== 'id' && limit <= PAGE)
     return await remote.value('listConversations', { query: { ...within, sort, limit } })
@@ -95,6 +97,7 @@ const lastTime = ({ lastMessageAt, startedAt }: ConversationSummary): string => 
 const ORDERS: Readonly<
   Record<Exclude<ConversationOrder, 'id'>, (a: ConversationSummary, b: ConversationSummary) => number>
 > = {
+  relevance: (a, b) => (b.relevance ?? 0) - (a.relevance ?? 0) || ORDERS.updated(a, b),
   updated: (a, b) => (lastTime(b) < lastTime(a) ? -1 : lastTime(b) > lastTime(a) ? 1 : byId(b, a)),
   lost: (a, b) => (b.lost ?? 0) - (a.lost ?? 0) || ORDERS.updated(a, b),
   messages: (a, b) => b.messages - a.messages || byId(a, b),

@@ -337,15 +337,19 @@ export interface ListOptions extends WaitOptions {
   readonly program?: string
   /** Part of the project folder, in any case. */
   readonly project?: string
-  /** Part of the id, the title, the project folder, or the text of a message, in any case. */
+  /**
+   * Words, in any order and case, which the id, title, project folder and messages of the conversation have together.
+   * Words in double quotes are an exact phrase. At most 32 words and phrases.
+   */
   readonly grep?: string
   /** Only conversations with a message at or after this time. A `Date`, or ISO 8601 with its zone. */
   readonly since?: Date | string
   /** Only conversations without a message at or after this time. A `Date`, or ISO 8601 with its zone. */
   readonly until?: Date | string
   /**
-   * `updated` (default): the most recent message first. `messages` and `tokens`: most messages or live tokens first. `id`:
-   * by id.
+   * `relevance` (default with `grep`): conversations that have the words of `grep` in their title, id or project folder
+   * first, then those with all of them in one message. `updated` (default without): the most recent message first.
+   * `lost`, `messages` and `tokens`: most lost items, messages or live tokens first. `id`: by id.
    */
   readonly sort?: ConversationOrder
   /** Maximum number of conversations. Default: all. */

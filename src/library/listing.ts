@@ -6,6 +6,7 @@ import {
   type ListConversationsOptions,
 } from '../../projections/read-models/live-messages/queries.js'
 import { CONVERSATION_ORDERS } from '../domain/values/conversation-order.js'
+import { MAX_SOUGHT_WORDS, soughtWords } from '../domain/text/sought-words.js'
 import { countLost } from '../forgotten/count-lost.js'
 import { parseInstant } from '../domain/values/moment.js'
 import { withoutUndefined } from '../lib/without-undefined.js'
@@ -46,6 +47,9 @@ function filtersOf({ since, until, sort, limit, ...texts }: Omit<ListOptions, 'c
   for (const [field, text] of Object.entries(texts)) if (text !== undefined) nameGiven(field, text)
   if (sort !== undefined && !CONVERSATION_ORDERS.includes(sort))
     throw bad('sort', `must be one of ${CONVERSATION_ORDERS.join(', ')}`)
+  if (sort === 'relevance' && texts.grep === undefined) throw bad('sort', 'can be relevance only with grep')
+  if (texts.grep !== undefined && soughtWords(texts.grep).length > MAX_SOUGHT_WORDS)
+    throw bad('grep', `has more than ${String(MAX_SOUGHT_WORDS)} words: put a sentence into double quotes`)
   if (texts.after !== undefined && sort !== 'id') throw bad('after', AFTER_NEEDS)
   wholeNumberGiven('limit', limit, 1)
   return {

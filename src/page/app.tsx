@@ -4,7 +4,7 @@
  */
 import { Hono, type Context } from 'hono'
 import { html } from 'hono/html'
-import { CONVERSATION_ORDERS } from '../domain/values/conversation-order.js'
+import { CONVERSATION_ORDERS, defaultOrder } from '../domain/values/conversation-order.js'
 import type { ConversationOrder, ListOptions } from '../library/ledger.js'
 import { faultOf, statusOf } from '../library/problem.js'
 import { summariesOf } from '../library/titles.js'
@@ -77,10 +77,12 @@ class PageRoutes {
   }
 
   private async conversations(context: Context): Promise<Response> {
+    const grep = param(context, 'grep')
     const sort = param(context, 'sort')
+    const orders = ordersFor(grep)
     const verified = param(context, 'verified')
     const query: ListQuery = {
-      grep: param(context, 'grep'),
+      grep,
       person: param(context, 'person'),
       program: param(context, 'program'),
       project: param(context, 'project'),
@@ -88,7 +90,7 @@ class PageRoutes {
       since: param(context, 'since'),
       until: param(context, 'until'),
       verified: VERIFY_STATUSES.find((status): status is VerifyStatus => status === verified),
-      sort: CONVERSATION_ORDERS.find((order): order is ConversationOrder => order === sort) ?? 'updated',
+      sort: orders.find((order) => order === sort) ?? defaultOrder(grep),
       page: wholeNumber(context, 'page') ?? 0,
     }
     const end = (query.page + 1) * ROWS
@@ -187,6 +189,10 @@ class PageRoutes {
     )
   }
 }
+
+/** The orders of a list: by relevance only if words are looked for. */
+const ordersFor = (grep: string | undefined): readonly ConversationOrder[] =>
+  CONVERSATION_ORDERS.filter((order) => order !== 'relevance' || grep !== undefined)
 
 /** A day means the whole day, in UTC. Any other text is checked by the ledger. */
 function timeOf(text: string, days: 0 | 1): string {

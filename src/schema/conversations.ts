@@ -27,6 +27,7 @@ const conversation = record({
   liveMessages: count,
   liveTokens: count,
   messagesCompressed: count,
+  relevance: optional(count),
   stopped: optional(z.string()),
 }).meta({ id: 'Conversation' })
 
@@ -47,13 +48,16 @@ export const listConversations = route({
     person: z.string().min(1).optional().meta({ description: 'Name of the key that began the conversation' }),
     program: z.string().min(1).optional().meta({ description: 'Program whose transcript was imported' }),
     project: z.string().min(1).optional().meta({ description: 'Part of the project folder' }),
-    grep: z.string().min(1).optional().meta({ description: 'Part of the id, title, project folder or a message' }),
+    grep: z.string().min(1).optional().meta({
+      description:
+        'Words, in any order, of the id, title, project folder and messages; words in double quotes are an exact phrase',
+    }),
     since: z.string().optional().meta({ description: 'Only conversations with a message at or after this time' }),
     until: z.string().optional().meta({ description: 'Only conversations without a message at or after this time' }),
-    sort: z
-      .enum(CONVERSATION_ORDERS)
-      .optional()
-      .meta({ description: 'Default id. Other orders may change between pages, so they have one page only' }),
+    sort: z.enum(CONVERSATION_ORDERS).optional().meta({
+      description:
+        'Default id. Other orders may change between pages, so they have one page only. relevance needs grep',
+    }),
     ...wait,
   }),
   answer: record({

@@ -73,6 +73,7 @@ const READS: Readonly<Record<string, Call>> = {
   'stats of all': (of) => of.admin.stats(),
   list: (of) => of.list(),
   'list by id': (of) => of.list({ sort: 'id' }),
+  'list by words': (of) => of.list({ grep: 'harbour' }),
   'list by messages': (of) => of.list({ sort: 'messages', limit: 1 }),
   'list behind an id': (of) => of.list({ sort: 'id', after: 'other' }),
   search: (of) => of.search('harbour', { conversationId: ID }),

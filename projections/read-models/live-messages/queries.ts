@@ -1,5 +1,6 @@
 /** Queries of the live messages and the list of conversations. */
-import type { ConversationOrder } from '../../../src/domain/values/conversation-order.js'
+import { soughtWords } from '../../../src/domain/text/sought-words.js'
+import { defaultOrder, type ConversationOrder } from '../../../src/domain/values/conversation-order.js'
 import type { MessageBody } from '../../../src/domain/values/message.js'
 import { packageVersion } from '../../../src/lib/package-root.js'
 import type { Sql } from '../../../src/ports/sql.js'
@@ -85,6 +86,11 @@ export interface ConversationSummary {
   readonly liveTokens: number
   /** Messages that active batches cover. */
   readonly messagesCompressed: number
+  /**
+   * Present if the list was of the words of a `grep`: 4 if its id, title and project folder have them one after the other,
+   * 3 if they have them anywhere; 2 and 1 the same for one of its messages; else 0.
+   */
+  readonly relevance?: number
   /** Present if one of its events could not be applied: the reason. The other fields show the state before that event. */
   readonly stopped?: string
 }
@@ -106,6 +112,7 @@ interface ConversationRow {
   messagesCompressed: string
   liveMessages: number
   liveTokens: string
+  relevance?: number
   stopped: string | null
 }
 
@@ -113,7 +120,7 @@ const LOST = 'case when c.last_compaction is null then 0 else n.lost end'
 
 // The query counts, because a handler reads nothing and so cannot count. A conversation has few live messages.
 // `lost_counts` is a cache of the log's database, filled by the loss report.
-const SUMMARY = `
+const COLUMNS = `
   select c.conversation_id as "conversationId", c.scope, c.person, c.program, coalesce(c.title, o.words) as title, c.project,
     c.parent_id as "parentId", c.revision, coalesce(c.started_at, f.created_at, c.first_recorded_at) as "startedAt",
     c.last_recorded_at as "lastRecordedAt", c.last_message_at as "lastMessageAt", c.cycles as compactions,
@@ -121,7 +128,8 @@ const SUMMARY = `
     coalesce(l.messages, 0) as "liveMessages", coalesce(l.tokens, 0) as "liveTokens",
     (select s.stop::json ->> 'reason' from projection_stops s
      join projection_checkpoints p on p.name = s.name and p.generation = s.generation and p.partition = 0 and p.state = 'live'
-     where s.conversation_id = c.conversation_id order by s.position limit 1) as stopped
+     where s.conversation_id = c.conversation_id order by s.position limit 1) as stopped`
+const TABLES = `
   from conversations c
   left join lateral (
     select count(*)::int4 as messages, sum(tokens) as tokens from live_messages m where m.conversation_id = c.conversation_id
@@ -154,6 +162,7 @@ const summaryOf = (row: ConversationRow): ConversationSummary => ({
   liveMessages: row.liveMessages,
   liveTokens: Number(row.liveTokens),
   messagesCompressed: Number(row.messagesCompressed),
+  ...(row.relevance === undefined ? {} : { relevance: row.relevance }),
   ...(row.stopped === null ? {} : { stopped: row.stopped }),
 })
 
@@ -182,7 +191,7 @@ export async function unlistedConversations(
 
 /** One conversation; undefined if none of its events was applied. */
 export async function conversation(sql: Sql, conversationId: string): Promise<ConversationSummary | undefined> {
-  const [row] = await sql.query<ConversationRow>(`${SUMMARY} where c.conversation_id = $1`, [
+  const [row] = await sql.query<ConversationRow>(`${COLUMNS} ${TABLES} where c.conversation_id = $1`, [
     conversationId,
     packageVersion(),
   ])
@@ -200,7 +209,7 @@ export interface ListConversationsOptions {
   readonly program?: string
   /** Only conversations with this text in their project folder, in any case. */
   readonly project?: string
-  /** Only conversations that `match` this text, or in which a message contains it. */
+  /** Only conversations that have all these words and quoted phrases in their id, title, project folder or messages. */
   readonly grep?: string
   /** Only conversations with an id that starts with this text. */
   readonly prefix?: string
@@ -213,7 +222,7 @@ export interface ListConversationsOptions {
   readonly since?: string
   /** Only conversations with a last message before this instant. */
   readonly until?: string
-  /** Default: `updated`. */
+  /** Default: `relevance` with `grep`, else `updated`. */
   readonly sort?: ConversationOrder
   /** Default: all. */
   readonly limit?: number
@@ -222,6 +231,7 @@ export interface ListConversationsOptions {
 const LAST = 'coalesce(c.last_message_at, c.started_at, c.first_recorded_at)'
 const MESSAGES = 'c.messages_compressed + coalesce(l.messages, 0)'
 const ORDER: Readonly<Record<ConversationOrder, string>> = {
+  relevance: `relevance desc, ${LAST} desc, c.conversation_id desc`,
   updated: `${LAST} desc, c.conversation_id desc`,
   lost: `coalesce(${LOST}, 0) desc, ${LAST} desc, c.conversation_id desc`,
   messages: `${MESSAGES} desc, c.conversation_id collate "C"`,
@@ -232,8 +242,37 @@ const ORDER: Readonly<Record<ConversationOrder, string>> = {
 const contains = (text: string, parameter: string): string => `strpos(lower(${text}), lower(${parameter})) > 0`
 const matches = (parameter: string): string =>
   `(${['c.conversation_id', 'coalesce(c.title, o.words)', 'c.project'].map((text) => contains(text, parameter)).join(' or ')})`
-const inMessages = (parameter: string): string =>
-  `exists (select from archive_messages a where a.conversation_id = c.conversation_id and ${contains('a.text', parameter)})`
+
+/** What a list of the words of a `grep` needs in addition. Texts and words are in lower case. */
+interface Sought {
+  readonly values: readonly string[]
+  readonly columns: string
+  readonly tables: string
+  readonly condition: string
+}
+
+/** @param before the number of parameters before those of the words */
+function soughtIn(grep: string, before: number): Sought {
+  const words = soughtWords(grep)
+  const parameters = words.map((_, at) => `lower($${String(before + at + 1)})`)
+  const wholeText = `lower($${String(before + words.length + 1)})`
+  const has = (text: string, parameter: string): string => `strpos(${text}, ${parameter}) > 0`
+  const hasAll = (text: string): string => `(${parameters.map((each) => has(text, each)).join(' and ')})`
+  const inAny = parameters.map((each, at) => `bool_or(${has('a.text', each)}) as word_${String(at)}`)
+  return {
+    values: [...words, words.join(' ')],
+    columns: `, case when ${has('names.text', wholeText)} then 4 when ${hasAll('names.text')} then 3
+       when said.in_order then 2 when said.together then 1 else 0 end as relevance`,
+    // `offset 0` keeps the planner from computing the lower case once for each word.
+    tables: `
+  cross join lateral (select lower(concat_ws(chr(10), c.conversation_id, coalesce(c.title, o.words), c.project)) as text) names
+  cross join lateral (
+    select bool_or(${has('a.text', wholeText)}) as in_order, bool_or(${hasAll('a.text')}) as together, ${inAny.join(', ')}
+    from (select lower(text) as text from archive_messages where conversation_id = c.conversation_id offset 0) a
+  ) said`,
+    condition: parameters.map((each, at) => `(${has('names.text', each)} or said.word_${String(at)})`).join(' and '),
+  }
+}
 
 /**
  * Lists conversations, by default the one with the last message first. All are read by one statement: each message moves
@@ -252,7 +291,7 @@ export async function listConversations(
     after,
     since,
     until,
-    sort = 'updated',
+    sort = defaultOrder(grep),
     limit,
   }: ListConversationsOptions = {},
 ): Promise<ConversationSummary[]> {
@@ -268,13 +307,18 @@ export async function listConversations(
   only(person, (parameter) => `c.person = ${parameter}`)
   only(program, (parameter) => `c.program = ${parameter}`)
   only(project, (parameter) => contains('c.project', parameter))
-  only(grep, (parameter) => `(${matches(parameter)} or ${inMessages(parameter)})`)
   only(prefix, (parameter) => `starts_with(c.conversation_id, ${parameter})`)
   only(after, (parameter) => `c.conversation_id collate "C" > ${parameter}::text collate "C"`)
   only(since, (parameter) => `${LAST} >= ${parameter}`)
   only(until, (parameter) => `${LAST} < ${parameter}`)
+  const sought = grep === undefined ? undefined : soughtIn(grep, values.length)
+  if (sought !== undefined) {
+    values.push(...sought.values)
+    where.push(sought.condition)
+  }
   const rows = await sql.query<ConversationRow>(
-    `${SUMMARY}${where.length === 0 ? '' : ` where ${where.join(' and ')}`} order by ${ORDER[sort]} limit $1`,
+    `${COLUMNS}${sought?.columns ?? ''} ${TABLES}${sought?.tables ?? ''}
+     ${where.length === 0 ? '' : `where ${where.join(' and ')}`} order by ${ORDER[sort]} limit $1`,
     values,
   )
   return rows.map(summaryOf)

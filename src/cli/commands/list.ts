@@ -53,7 +53,7 @@ function filterWords({ scope, person, program, project, match, grep, since, unti
     ...words(program, 'of program'),
     ...words(project, 'in project'),
     ...quoted(match, 'id, title or project'),
-    ...quoted(grep, 'title or messages'),
+    ...(grep === undefined ? [] : [`with all words of ${printable(grep)}`]),
     ...(since === undefined && until === undefined ? [] : ['in that time range']),
   ]
 }
@@ -99,7 +99,7 @@ export const list: CliCommand = {
   uses: ['open'],
   reads: true,
   options: {
-    grep: text('Conversations with this text in their id, title, project folder or messages'),
+    grep: text('Conversations with these words, in any order; "words in quotes" are an exact phrase'),
     match: text('Conversations with this text in their id, title or project folder'),
     person: text('Conversations that the service key of this person began'),
     program: text('Conversations imported from this program (claude-code, codex, ...)'),
@@ -108,7 +108,7 @@ export const list: CliCommand = {
     on: text('Last message on this day (yesterday, monday, "last tuesday", 2026-03-01)'),
     since: text('Last message at or after this time (yesterday, monday, 3d, 2026-03-01, 2026-03-01T12:30:00Z)'),
     until: text('Last message before this time'),
-    sort: text('Order: last message, most messages, most live tokens, or id [default: updated]', CONVERSATION_ORDERS),
+    sort: text('Order [default: relevance with --grep, else updated: the last message]', CONVERSATION_ORDERS),
     limit: text('Maximum number of conversations [default: all]'),
     ...waiting,
   },

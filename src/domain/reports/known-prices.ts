@@ -1,8 +1,8 @@
 /**
  * List prices of known models in USD per million tokens, from the pages of the providers: developers.openai.com/api/docs/pricing,
  * platform.claude.com/docs/en/about-claude/pricing and ai.google.dev/gemini-api/docs/pricing. They are the prices of
- * direct requests without discounts, such as batches or cached tokens, and within the model's default window. A model
- * whose price depends on the length of the request is not in the table.
+ * direct requests without discounts, such as batches or cached tokens, and within the model's default window. The
+ * table has no model with a price that depends on the length of the request.
  */
 
 /** The day on which the table was compared with its sources. */

@@ -48,8 +48,12 @@ export function filterWhileTyping(): void {
     const url = `/?${query.toString()}`
     const content = await fetchFragment(url, request.signal).catch(() => undefined)
     const found = content === undefined ? null : one('#found', content)
-    if (found === null) return
-    one('#found')?.replaceWith(found)
+    if (content === undefined || found === null) return
+    // The heading and the orders depend on whether there are words.
+    for (const selector of ['h1.title', '.choices', '#found']) {
+      const next = one(selector, content)
+      if (next !== null) one(selector)?.replaceWith(next)
+    }
     history.replaceState(null, '', url)
     watchRows(found)
   }

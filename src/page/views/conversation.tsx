@@ -138,7 +138,8 @@ export function Conversation({
             </h2>
             <HitList found={hits} />
             <p>
-              <a href={conversationLink({ c, at: revision })}>clear search</a>
+              <a href={conversationLink({ c, at: revision })}>clear search</a>,{' '}
+              <a href={link('/search', { q: hits.query })}>search all conversations</a>
             </p>
           </section>
         )}

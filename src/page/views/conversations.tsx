@@ -1,16 +1,17 @@
 /** The start page: the latest conversations by day and project, with one field that filters and more filters in a fold. */
 import type { Child } from 'hono/jsx'
+import { defaultOrder } from '../../domain/values/conversation-order.js'
 import type { ConversationList, ConversationOrder, ConversationSummary } from '../../library/ledger.js'
 import { lastTime, nameOf } from '../reading/conversation-summary.js'
 import type { RowDetails } from '../reading/rows.js'
 import { verifyStatusOf, VERIFY_STATUSES, type VerifyStatus, type VerdictSummary } from '../reading/verdicts.js'
 import { conversationLink, link } from '../links.js'
 import { Spark } from './plot.js'
-import { count, many, Name, plain, visible } from './text.js'
+import { count, many, Name, oneLine, plain, visible } from './text.js'
 
 /** The filters and the order of the list. */
 export interface ListQuery {
-  /** Words of the title, the project folder or a message. */
+  /** Words of the title, the project folder and messages. */
   readonly grep: string | undefined
   readonly person: string | undefined
   readonly program: string | undefined
@@ -181,6 +182,7 @@ function Day({
 }
 
 const ORDERS: readonly (readonly [ConversationOrder, string])[] = [
+  ['relevance', 'best match'],
   ['updated', 'last message'],
   ['lost', 'items lost'],
   ['messages', 'messages'],
@@ -190,6 +192,7 @@ const ORDERS: readonly (readonly [ConversationOrder, string])[] = [
 
 /** The heading of the list in each order. */
 const HEADINGS: Readonly<Record<ConversationOrder, string>> = {
+  relevance: 'Conversations with these words',
   updated: 'Latest conversations',
   lost: 'What lost the most',
   messages: 'The longest conversations',
@@ -198,10 +201,15 @@ const HEADINGS: Readonly<Record<ConversationOrder, string>> = {
 }
 
 /** The orders that are used most. */
-const QUICK_ORDERS: readonly (readonly [ConversationOrder, string])[] = [
+const quickOrders = ({ grep }: ListQuery): readonly (readonly [ConversationOrder, string])[] => [
+  ...(grep === undefined ? [] : [['relevance', 'Best match'] as const]),
   ['updated', 'Latest'],
   ['lost', 'Most lost'],
 ]
+
+/** The order as the address has it: without the default, which depends on the words. */
+const sortParam = (order: ConversationOrder, { grep }: ListQuery): ConversationOrder | undefined =>
+  order === defaultOrder(grep) ? undefined : order
 
 const FIELDS = [
   ['project', 'Project folder contains', 'text'],
@@ -222,7 +230,7 @@ function Filters({ query }: { query: ListQuery }): Child {
           type="search"
           name="grep"
           value={query.grep}
-          placeholder="Words of a title, a project or a message"
+          placeholder='Words of titles, projects and messages, or "a phrase"'
           aria-label="Find a conversation"
           autocomplete="off"
           data-search
@@ -255,8 +263,9 @@ function Filters({ query }: { query: ListQuery }): Child {
           <label>
             Sorted by
             <select name="sort">
-              {ORDERS.map(([order, name]) => (
-                <option value={order} selected={order === query.sort}>
+              <option value="">best match, else last message</option>
+              {ORDERS.filter(([order]) => order !== 'relevance').map(([order, name]) => (
+                <option value={order} selected={order === sortParam(query.sort, query)}>
                   {name}
                 </option>
               ))}
@@ -305,6 +314,13 @@ function Found({ query, list, now, ...props }: ListProps & { more: boolean }): C
       ) : (
         [...days].map(([day, rows]) => <Day name={dayName(day, now)} rows={rows} {...props} />)
       )}
+      {query.grep === undefined ? null : (
+        <p>
+          <a href={link('/search', { q: query.grep, scope: query.scope })}>
+            Search all messages for <q>{visible(oneLine(query.grep, 60))}</q>
+          </a>
+        </p>
+      )}
       <p class="pages">
         {query.page > 0 ? <a href={link('/', { ...query, page: query.page - 1 })}>previous</a> : null}
         {props.more ? <a href={link('/', { ...query, page: query.page + 1 })}>next</a> : null}
@@ -315,15 +331,16 @@ function Found({ query, list, now, ...props }: ListProps & { more: boolean }): C
 
 /** Links to the orders that are used most, and the name of another current order. */
 function Orders({ query }: { query: ListQuery }): Child {
-  const isQuick = QUICK_ORDERS.some(([order]) => order === query.sort)
+  const quick = quickOrders(query)
+  const isQuick = quick.some(([order]) => order === query.sort)
   const current: readonly (readonly [ConversationOrder, string])[] = isQuick
     ? []
     : ORDERS.filter(([order]) => order === query.sort).map(([order, name]) => [order, `By ${name}`])
   return (
     <p class="choices">
-      {[...QUICK_ORDERS, ...current].map(([sort, name]) => (
+      {[...quick, ...current].map(([sort, name]) => (
         <a
-          href={link('/', { ...query, sort: sort === 'updated' ? undefined : sort, page: undefined })}
+          href={link('/', { ...query, sort: sortParam(sort, query), page: undefined })}
           aria-current={sort === query.sort ? 'true' : undefined}
         >
           {name}

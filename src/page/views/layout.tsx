@@ -175,6 +175,9 @@ export function Layout({ title, ledger, conversation, tab, query, children }: La
                 <a href="/" aria-current={title === START ? 'page' : undefined}>
                   {START}
                 </a>
+                <a href="/search" aria-current={title === SEARCH ? 'page' : undefined}>
+                  {SEARCH}
+                </a>
                 <a href="/verify" aria-current={title === 'Verify' && conversation === undefined ? 'page' : undefined}>
                   Verify
                 </a>

@@ -76,9 +76,13 @@ describe('a cost', () => {
   })
 
   it('uses the price of the user before a list price, also for a snapshot', () => {
-    const own: PriceTable = { 'gpt-4o': { promptPerMillion: 1, completionPerMillion: 2, currency: 'EUR' } }
+    const userPrices: PriceTable = { 'gpt-4o': { promptPerMillion: 1, completionPerMillion: 2, currency: 'EUR' } }
     for (const model of ['gpt-4o', 'gpt-4o-2024-11-20', 'gpt-4o-2024-05-13'])
-      expect(costOf(usage, { provider: 'openai', model }, own)).toEqual({ kind: 'priced', currency: 'EUR', amount: 3 })
+      expect(costOf(usage, { provider: 'openai', model }, userPrices)).toEqual({
+        kind: 'priced',
+        currency: 'EUR',
+        amount: 3,
+      })
     expect(priceOf('gpt-4o-2024-05-13', {})?.promptPerMillion).toBe(5)
     expect(priceOf('gpt-5-mini-large', {})).toBeUndefined()
   })
