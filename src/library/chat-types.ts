@@ -2,7 +2,7 @@
 import type { MessageInput } from '../domain/values/chat-message.js'
 import type { Context } from '../domain/compaction/context.js'
 import type { Completion, RequestedCall } from '../model-apis/completions.js'
-import type { AiSdkContext, AnthropicContext } from '../model-apis/contexts.js'
+import type { AiSdkContext, AnthropicContext, OpenAiResponsesContext } from '../model-apis/contexts.js'
 import type { AgentTool, AgentToolLimits, ToolInputSchema } from './agent-tools.js'
 import type { ActorOptions, AppendOptions, AppendResult, RequestOptions, WaitOptions } from './ledger-options.js'
 
@@ -16,6 +16,14 @@ export type UserMessageFields = Omit<MessageInput, 'role' | 'content'>
 export interface ChatTools {
   /** `tools` of OpenAI's chat API. */
   readonly openai: AgentTool['definition'][]
+  /** `tools` of OpenAI's Responses API. */
+  readonly responses: {
+    type: 'function'
+    name: string
+    description: string
+    parameters: { [keyword: string]: unknown }
+    strict: boolean
+  }[]
   /** `tools` of Anthropic's API. */
   readonly anthropic: {
     name: string
@@ -31,7 +39,7 @@ export interface ChatTools {
 /** Options of a handle's context. */
 export interface ChatContextOptions extends WaitOptions {
   /** The API whose messages to return. Default `openai`. */
-  readonly api?: 'openai' | 'anthropic' | 'aiSdk'
+  readonly api?: 'openai' | 'responses' | 'anthropic' | 'aiSdk'
 }
 
 /** The attributes of a context without its messages. */
@@ -79,13 +87,15 @@ export interface Chat {
   append(messages: MessageInput | readonly MessageInput[], options?: AppendOptions): Promise<AppendResult>
   /** The context to send to the model, as `ledger.context` returns it. */
   context(options?: WaitOptions & { readonly api?: 'openai' }): Promise<Context>
+  /** The context as `instructions` and `input` of OpenAI's Responses API. */
+  context(options: WaitOptions & { readonly api: 'responses' }): Promise<ContextFigures & OpenAiResponsesContext>
   /** The context as messages of Anthropic's API. */
   context(options: WaitOptions & { readonly api: 'anthropic' }): Promise<ContextFigures & AnthropicContext>
   /** The context as messages of the AI SDK. */
   context(options: WaitOptions & { readonly api: 'aiSdk' }): Promise<ContextFigures & AiSdkContext>
   /**
-   * Records the answer of a model: a completion of OpenAI's chat API, a message of Anthropic, or a result of the AI SDK.
-   * The message gets the model, the token usage, and in `answers` the context that this handle returned last.
+   * Records the answer of a model: a completion or a response of OpenAI, a message of Anthropic, a stream of one of these,
+   * which is awaited to its end, or a result of the AI SDK. The message gets the model, the token usage, and in `answers` the context that this handle returned last.
    */
   record(completion: Completion, options?: RequestOptions): Promise<RecordedAnswer>
   /**

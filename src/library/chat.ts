@@ -10,7 +10,7 @@ import {
   type CompletionMessages,
   type RequestedCall,
 } from '../model-apis/completions.js'
-import { toAiSdkContext, toAnthropicContext } from '../model-apis/contexts.js'
+import { toAiSdkContext, toAnthropicContext, toOpenAiResponsesContext } from '../model-apis/contexts.js'
 import type { AgentTool } from './agent-tools.js'
 import type {
   Chat,
@@ -29,7 +29,10 @@ import { ACTOR, bad, nameOf, optionsGiven, wholeNumberGiven, type Names } from '
 
 const OPTIONS: Names<ChatOptions> = { hitCharacters: true, answerCharacters: true, ...ACTOR }
 const CONTEXT: Names<ChatContextOptions> = { ...WAIT, api: true }
-const APIS = new Set<unknown>(['openai', 'anthropic', 'aiSdk'])
+const APIS = new Set<unknown>(['openai', 'responses', 'anthropic', 'aiSdk'])
+
+/** Writes a context for an API other than OpenAI's chat API. */
+const WRITERS = { responses: toOpenAiResponsesContext, anthropic: toAnthropicContext, aiSdk: toAiSdkContext }
 
 /** What a handle uses. */
 export interface ChatParts extends Pick<Ledger, 'append' | 'context'> {
@@ -50,6 +53,13 @@ function checkedOptions(given: ChatOptions | undefined): ChatOptions {
 /** The tools in the form that each API takes. */
 const toolsOf = (list: readonly AgentTool[]): ChatTools => ({
   openai: list.map(({ definition }) => definition),
+  responses: list.map(({ name, description, parameters }) => ({
+    type: 'function',
+    name,
+    description,
+    parameters: { ...parameters },
+    strict: false,
+  })),
   anthropic: list.map(({ name, description, parameters }) => ({
     name,
     description,
@@ -70,7 +80,7 @@ async function messagesOf(completion: Completion): Promise<readonly [MessageInpu
   if (read === undefined)
     throw bad(
       'completion',
-      'must be a completion of the OpenAI chat API, a message of the Anthropic API, or a result of the AI SDK, complete and not streamed',
+      'must be a completion or a response of OpenAI, a message of Anthropic, a stream of one of these, or a result of the AI SDK',
     )
   const [answer, ...others] = read.messages
   if (answer !== undefined) return [answer, ...others]
@@ -97,6 +107,8 @@ class LedgerChat implements Chat {
   readonly tools: ChatTools
   /** The context that `context` returned last. */
   private lastContext: Pick<Context, 'revision' | 'hash'> | undefined
+  /** The messages of a completion. A stream can be read only once. */
+  private readonly read = new WeakMap<object, ReturnType<typeof messagesOf>>()
   /** The recorded answer of a completion, so that the same one is recorded once, and its tools run once. */
   private readonly recorded = new WeakMap<object, Promise<RecordedAnswer>>()
   private readonly ran = new WeakMap<object, Promise<readonly ToolResult[]>>()
@@ -125,21 +137,25 @@ class LedgerChat implements Chat {
   // oxlint-disable-next-line typescript/no-explicit-any
   async context(options?: ChatContextOptions): Promise<any> {
     const { api = 'openai', ...wait } = optionsGiven('context', options, CONTEXT)
-    if (!APIS.has(api)) throw bad('api', 'must be one of openai, anthropic, aiSdk')
+    if (!APIS.has(api)) throw bad('api', 'must be one of openai, responses, anthropic, aiSdk')
     const context = await this.parts.context(this.conversationId, wait)
     const { revision, hash } = context
     this.lastContext = { revision, hash }
     if (api === 'openai') return context
     const { messages, ...figures } = context
-    return { ...figures, ...(api === 'anthropic' ? toAnthropicContext(messages) : toAiSdkContext(messages)) }
+    return { ...figures, ...WRITERS[api](messages) }
   }
 
   async record(completion: Completion, options?: RequestOptions): Promise<RecordedAnswer> {
     return await once(this.recorded, completion, () => this.recordOnce(completion, options))
   }
 
+  private async messagesOf(completion: Completion): ReturnType<typeof messagesOf> {
+    return await once(this.read, completion, () => messagesOf(completion))
+  }
+
   private async recordOnce(completion: Completion, options?: RequestOptions): Promise<RecordedAnswer> {
-    const [answer, ...results] = await messagesOf(completion)
+    const [answer, ...results] = await this.messagesOf(completion)
     const context = this.lastContext
     const answers = context && { revision: String(context.revision), hash: context.hash }
     const messages: MessageInput[] = [{ ...answer, ...(answers === undefined ? {} : { answers }) }, ...results]
@@ -153,7 +169,7 @@ class LedgerChat implements Chat {
 
   private async runToolsOnce(completion: Completion, functions: ToolFunctions): Promise<readonly ToolResult[]> {
     const results: ToolResult[] = []
-    for (const call of openCalls(await messagesOf(completion))) {
+    for (const call of openCalls(await this.messagesOf(completion))) {
       const result = await this.run(call, functions)
       const { id, content, isError } = result
       await this.append({ role: 'tool', tool_call_id: id, content, ...(isError ? { is_error: true } : {}) })

@@ -154,7 +154,9 @@ export type {
   AiSdkResult,
   AnthropicMessage,
   Completion,
+  CompletionStream,
   OpenAiCompletion,
+  OpenAiResponse,
   RequestedCall,
 } from '../model-apis/completions.js'
 export type * from '../model-apis/contexts.js'

@@ -1,9 +1,10 @@
-/** Writes a context of the ledger as the messages of Anthropic's API and of the AI SDK. */
+/** Writes a context of the ledger for OpenAI's Responses API, Anthropic's API and the AI SDK. */
 import type { ChatMessage, MessagePart } from '../domain/values/chat-message.js'
 import { asPrompt, fromLedger } from './ai-sdk-messages.js'
 import { anthropicMessages } from './anthropic-messages.js'
 import { contentText } from './api.js'
-import { fieldsOf, textOf } from './json.js'
+import { fieldsOf, listOf, textOf } from './json.js'
+import { openaiResponses } from './openai-responses.js'
 
 /** Text, as a block of Anthropic's API. */
 export type AnthropicText = { type: 'text'; text: string }
@@ -25,6 +26,28 @@ export interface AnthropicContext {
   system?: string
   /** All other messages. */
   messages: { role: 'user' | 'assistant'; content: string | AnthropicBlock[] }[]
+}
+
+/** A content part of a message in OpenAI's Responses API. */
+export type OpenAiInputPart =
+  | { type: 'input_text'; text: string }
+  | { type: 'input_image'; image_url: string; detail: 'low' | 'high' | 'auto' }
+  | { type: 'input_file'; file_data?: string; file_id?: string; filename?: string }
+/** An item of OpenAI's Responses API. Items of other types that were recorded are sent unchanged. */
+export type OpenAiInputItem =
+  | { type: 'message'; role: 'user' | 'system' | 'developer'; content: OpenAiInputPart[] }
+  | { type: 'message'; role: 'assistant'; content: string }
+  | { type: 'function_call'; call_id: string; name: string; arguments: string }
+  | { type: 'function_call_output'; call_id: string; output: string }
+  | { type: 'custom_tool_call'; call_id: string; name: string; input: string }
+  | { type: 'custom_tool_call_output'; call_id: string; output: string }
+
+/** A context as OpenAI's Responses API takes it. */
+export interface OpenAiResponsesContext {
+  /** The instructions, and after them the view of the compacted messages. Absent if there are none. */
+  instructions?: string
+  /** All other messages. */
+  input: OpenAiInputItem[]
 }
 
 /** Text, as a part of the AI SDK. */
@@ -103,6 +126,26 @@ export function toAnthropicContext(context: readonly ChatMessage[]): AnthropicCo
     ...(instructions === undefined ? {} : { system: instructions }),
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the writer makes blocks of these types
     messages: messages as AnthropicContext['messages'],
+  }
+}
+
+/** If an answer has text only, its text is the content: parts of an answer would need the ids of the provider. */
+function withTextContent(item: unknown): unknown {
+  const { role, content } = fieldsOf(item)
+  const parts = listOf(content).map(fieldsOf)
+  const isText = role === 'assistant' && parts.every(({ type }) => type === 'output_text')
+  return isText ? { ...fieldsOf(item), content: parts.map(({ text }) => textOf(text) ?? '').join('\n') } : item
+}
+
+/** A context as OpenAI's Responses API takes it. */
+export function toOpenAiResponsesContext(context: readonly ChatMessage[]): OpenAiResponsesContext {
+  const { instructions, rest } = splitContext(context)
+  const outgoing = rest.map((chat) => ({ chat, source: undefined, isUnchanged: false }))
+  const { input } = openaiResponses.writeRequest({}, outgoing)
+  return {
+    ...(instructions === undefined ? {} : { instructions }),
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the writer makes items of these types
+    input: listOf(input).map(withTextContent) as OpenAiInputItem[],
   }
 }
 

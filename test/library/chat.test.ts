@@ -14,9 +14,10 @@ import { strictMessages } from '../support/strict-messages.js'
 import {
   chat as openAiAnswers,
   messages as anthropicAnswers,
+  responses as responsesAnswers,
   type ScriptedAnswer,
 } from '../support/upstream-answers.js'
-import { startUpstream, type UpstreamStub } from '../support/upstream-stub.js'
+import { startUpstream, type UpstreamAnswer, type UpstreamCall, type UpstreamStub } from '../support/upstream-stub.js'
 
 /** Three tool calls, of which two fail, and then an answer. */
 const SCRIPT: readonly ScriptedAnswer[] = [
@@ -61,17 +62,41 @@ const openai: Turn = async (chat) => {
   return { text, calls: (await chat.runTools(completion, functions)).length }
 }
 
+const openaiStream: Turn = async (chat) => {
+  const client = new OpenAI({ apiKey: 'k', baseURL: `${upstream.url}/v1`, maxRetries: 0 })
+  const { messages } = await chat.context()
+  const tools = chat.tools.openai
+  const request = { model: 'm', messages, tools, stream_options: { include_usage: true } }
+  // The first turn reads chunks, the second one takes the final completion.
+  const stream =
+    messages.at(-1)?.role === 'user'
+      ? await client.chat.completions.create({ ...request, stream: true })
+      : client.chat.completions.stream(request)
+  const { text } = await chat.record(stream)
+  return { text, calls: (await chat.runTools(stream, functions)).length }
+}
+
+const responses: Turn = async (chat) => {
+  const client = new OpenAI({ apiKey: 'k', baseURL: `${upstream.url}/v1`, maxRetries: 0 })
+  const { instructions, input } = await chat.context({ api: 'responses' })
+  const request = {
+    model: 'm',
+    ...(instructions === undefined ? {} : { instructions }),
+    input,
+    tools: chat.tools.responses,
+  }
+  const response =
+    input.at(-1)?.type === 'message' ? await client.responses.create(request) : client.responses.stream(request)
+  const { text } = await chat.record(response)
+  return { text, calls: (await chat.runTools(response, functions)).length }
+}
+
 const anthropic: Turn = async (chat) => {
   const client = new Anthropic({ apiKey: 'k', baseURL: upstream.url, maxRetries: 0 })
   const { system, messages } = await chat.context({ api: 'anthropic' })
   const tools = chat.tools.anthropic
-  const completion = await client.messages.create({
-    model: 'm',
-    max_tokens: 100,
-    ...(system === undefined ? {} : { system }),
-    messages,
-    tools,
-  })
+  const request = { model: 'm', max_tokens: 100, ...(system === undefined ? {} : { system }), messages, tools }
+  const completion = messages.length === 1 ? await client.messages.create(request) : client.messages.stream(request)
   const { text } = await chat.record(completion)
   return { text, calls: (await chat.runTools(completion, functions)).length }
 }
@@ -118,13 +143,24 @@ const aiSdk: Turn = async (chat) => {
 
 const TURNS: readonly (readonly [string, Turn])[] = [
   ['OpenAI', openai],
+  ['OpenAI, streamed', openaiStream],
+  ['OpenAI Responses', responses],
   ['Anthropic', anthropic],
   ['the AI SDK', aiSdk],
 ]
 
+const api =
+  (answer: ScriptedAnswer) =>
+  ({ path, body }: UpstreamCall): UpstreamAnswer => {
+    const answers = path.endsWith('/messages')
+      ? anthropicAnswers
+      : path.endsWith('/responses')
+        ? responsesAnswers
+        : openAiAnswers
+    return body['stream'] === true ? { chunks: answers.events(answer) } : answers.whole(answer)
+  }
+
 function script(): void {
-  const api = (answer: ScriptedAnswer) => (call: { readonly path: string }) =>
-    call.path.endsWith('/messages') ? anthropicAnswers.whole(answer) : openAiAnswers.whole(answer)
   upstream.calls.length = 0
   upstream.answerWith(...SCRIPT.map(api))
   remaining = [...SCRIPT]
@@ -186,6 +222,54 @@ describe.each(TURNS)('with %s', (name, turn) => {
   })
 })
 
+it('an answer is the same message whole, as chunks and as the final completion of a stream', async () => {
+  script()
+  const [answer] = SCRIPT
+  if (answer === undefined) throw new Error('the script is empty')
+  upstream.answerWith(api(answer))
+  const client = new OpenAI({ apiKey: 'k', baseURL: `${upstream.url}/v1`, maxRetries: 0 })
+  const claude = new Anthropic({ apiKey: 'k', baseURL: upstream.url, maxRetries: 0 })
+  const request = { model: 'm', messages: [{ role: 'user' as const, content: 'Where?' }] }
+  const inChat = { ...request, stream_options: { include_usage: true } }
+  const inResponses = { model: 'm', input: 'Where?' }
+  const inMessages = { ...request, max_tokens: 100 }
+  const ways = [
+    [
+      await client.chat.completions.create(request),
+      await client.chat.completions.create({ ...inChat, stream: true }),
+      client.chat.completions.stream(inChat),
+    ],
+    [
+      await client.responses.create(inResponses),
+      await client.responses.create({ ...inResponses, stream: true }),
+      client.responses.stream(inResponses),
+    ],
+    [
+      await claude.messages.create(inMessages),
+      await claude.messages.create({ ...inMessages, stream: true }),
+      claude.messages.stream(inMessages),
+    ],
+  ]
+  for (const [number, completions] of ways.entries()) {
+    const recorded: unknown[] = []
+    for (const [at, completion] of completions.entries()) {
+      const chat = ledger.conversation(`${String(number)}-${String(at)}`)
+      await chat.record(completion)
+      const { messages } = await ledger.messages(chat.conversationId)
+      expect(JSON.stringify(messages)).not.toContain('parsed')
+      recorded.push(
+        messages.map(({ role, content, toolCalls, attributes }) => {
+          const { usage, ...facts } = attributes ?? {}
+          expect(usage).toMatchObject({ inputTokens: expect.any(Number), outputTokens: 5 })
+          return { role, content, toolCalls, facts }
+        }),
+      )
+    }
+    expect(recorded[0]).toHaveLength(1)
+    expect(recorded.slice(1)).toEqual([recorded[0], recorded[0]])
+  }
+})
+
 /** A completion that calls the tool `berth`. */
 const callOfBerth = (args: string) => ({
   choices: [
@@ -207,7 +291,25 @@ describe('what is not as it should be', () => {
     await expect(record('text')).rejects.toMatchObject({ kind: 'BadInput', details: { field: 'completion' } })
     await expect(record({ error: { message: 'no credit' } })).rejects.toThrow('no credit')
     await expect(record({ choices: [] })).rejects.toThrow('has no message')
+    const running = { object: 'response', status: 'in_progress', output: [] }
+    await expect(record(running)).rejects.toThrow('it is not complete (in_progress)')
+    const failed = { object: 'response', status: 'failed', output: [], error: { message: 'no credit' } }
+    await expect(record(failed)).rejects.toThrow('no credit')
     expect(() => ledger.conversation('')).toThrow('conversationId')
+  })
+
+  it('a stream records nothing if it ends early, was read before or its API is unknown', async () => {
+    const chat = ledger.conversation('run-7')
+    async function* chunks(...list: readonly object[]): AsyncGenerator<object> {
+      yield* list
+    }
+    const firstChunk = { choices: [{ index: 0, delta: { role: 'assistant', content: 'The Alma' } }] }
+    await expect(chat.record(chunks(firstChunk))).rejects.toThrow('it is not complete')
+    await expect(chat.record(chunks({ type: 'message_start', message: {} }))).rejects.toThrow('it is not complete')
+    await expect(chat.record(chunks(firstChunk, { error: { message: 'overloaded' } }))).rejects.toThrow('overloaded')
+    await expect(chat.record(chunks())).rejects.toThrow('was read before')
+    await expect(chat.record(chunks({ chunk: 1 }))).rejects.toThrow('must be a completion')
+    expect((await ledger.list()).conversations).toEqual([])
   })
 
   it('the same completion is recorded once, and its tools run once', async () => {
