@@ -220,7 +220,7 @@ describe('an outcome that is not known', () => {
       left: { kind: 'StoreUnavailable', detail: expect.stringContaining('500 ms') },
     })
     server.resume()
-    expect(await appended(hasty, A, [eventNamed('x')], 'no_stream')).toMatchObject({ revision: 0 })
+    expect(await appended(store, A, [eventNamed('x')], 'no_stream')).toMatchObject({ revision: 0 })
     expect(stored()).toHaveLength(1)
   })
 
@@ -228,7 +228,7 @@ describe('an outcome that is not known', () => {
     ['hangs', () => Promise.resolve(server.hang())],
     ['is gone', () => server.stop()],
   ])('a message for a server that %s fails after the time that the error names', async (_state, leave) => {
-    const hasty = await open({ deadlineMs: 1_200 })
+    const hasty = await open({ deadlineMs: 2_000 })
     const conversations = createConversations({ log: { store: hasty, bodies }, clock: systemClock })
     const appendMessage = (text: string): ReturnType<typeof conversations.handle> =>
       conversations.handle(
@@ -243,15 +243,15 @@ describe('an outcome that is not known', () => {
     await leave()
     const from = performance.now()
     expect(await appendMessage('two')).toMatchObject({
-      left: { kind: 'StoreUnavailable', detail: expect.stringContaining('1200 ms') },
+      left: { kind: 'StoreUnavailable', detail: expect.stringContaining('2000 ms') },
     })
-    expect(performance.now() - from).toBeLessThan(2_400)
+    expect(performance.now() - from).toBeLessThan(4_000)
     // Concurrent appends do not wait one after another, each for its whole deadline.
     const concurrentFrom = performance.now()
     const results = await Promise.allSettled(
       Array.from({ length: 20 }, (_none, at) => appendMessage(`at once ${String(at)}`)),
     )
-    expect(performance.now() - concurrentFrom).toBeLessThan(4_800)
+    expect(performance.now() - concurrentFrom).toBeLessThan(8_000)
     expect(
       results.map((each) => (each.status === 'rejected' ? each.reason : E.isLeft(each.value) && each.value.left)),
     ).toEqual(results.map(() => expect.objectContaining({ kind: 'StoreUnavailable' })))

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { ownerOf } from '../../src/library/resident.js'
 import { runCli, type CliResult } from '../support/cli.js'
 import { RESIDENT, startResident as start } from '../support/resident.js'
+import { isLong, longTest } from '../support/length.js'
 
 let cwd: string
 let store: string
@@ -65,7 +66,7 @@ it('gives the directory to a process that writes or verifies, without a word', a
   expect((await run('context', 'run')).stdout).toContain('opens at nine')
 })
 
-it.each(['SIGKILL', 'SIGSTOP'] as const)('is replaced after %s', async (signal) => {
+it.each(isLong ? (['SIGKILL', 'SIGSTOP'] as const) : (['SIGKILL'] as const))('is replaced after %s', async (signal) => {
   const resident = await startResident()
   resident.kill(signal)
   if (signal === 'SIGKILL') await ended(resident)
@@ -75,12 +76,15 @@ it.each(['SIGKILL', 'SIGSTOP'] as const)('is replaced after %s', async (signal) 
   await ended(resident)
 })
 
-it('does not replace a process that has the directory open, and leaves a directory without a ledger alone', async () => {
-  const first = await startResident()
-  const second = spawn(process.execPath, [RESIDENT, store], { stdio: 'ignore' })
-  await ended(second)
-  expect((await ownerOf(store))?.pid).toBe(first.pid)
-  first.kill('SIGTERM')
-  await ended(first)
-  expect(await ownerOf(store)).toBeUndefined()
-})
+longTest(
+  'does not replace a process that has the directory open, and leaves a directory without a ledger alone',
+  async () => {
+    const first = await startResident()
+    const second = spawn(process.execPath, [RESIDENT, store], { stdio: 'ignore' })
+    await ended(second)
+    expect((await ownerOf(store))?.pid).toBe(first.pid)
+    first.kill('SIGTERM')
+    await ended(first)
+    expect(await ownerOf(store)).toBeUndefined()
+  },
+)

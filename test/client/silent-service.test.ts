@@ -43,7 +43,7 @@ async function headIsHere(before: number): Promise<void> {
     await new Promise<void>((resolve) => {
       onBegun = resolve
     })
-  for (let turn = 0; turn < 3; turn += 1) {
+  for (let turn = 0; turn < 1; turn += 1) {
     await new Promise((resolve) => setTimeout(resolve, 20))
     collectGarbage()
   }

@@ -11,6 +11,7 @@ import { runMigrateLog } from '../../src/cli/migrate/migrate-log.js'
 import { sha256 } from '../../src/domain/values/hash.js'
 import * as places from '../../src/library/compose.js'
 import type { Ledger } from '../../src/library/ledger.js'
+import { isLong, longTest } from '../support/length.js'
 
 jest.setTimeout(120_000)
 
@@ -99,33 +100,36 @@ async function logOf(ledger: Ledger, conversationId: string): Promise<string> {
 /** What an id from content looks like. */
 const idsIn = (text: string): string[] => text.match(/(?<![0-9a-f])[0-9a-f]{16}(?![0-9a-f])/gu) ?? []
 
-it.each(TRANSCRIPTS)('%s: no id of an erasable ledger can be computed from a guess', async (program, path, content) => {
-  const file = await write(path, content)
-  const plain = await open({ store: 'memory' })
-  const erasable = await open({ store: 'memory', erasable: true, keys: createMemoryKeyVault() })
-  const guessed = await importAgain(plain, file)
-  const recorded = await importAgain(erasable, file)
-  expect(recorded.conversationId.startsWith(`${program}/`)).toBe(true)
-  const guesses = idsIn(await logOf(plain, guessed.conversationId))
-  expect(guesses).not.toEqual([])
-  const ids = idsIn(await logOf(erasable, recorded.conversationId))
-  expect(ids.length).toBe(guesses.length)
-  expect(ids.filter((id) => guesses.includes(id))).toEqual([])
+it.each(isLong ? TRANSCRIPTS : TRANSCRIPTS.slice(0, 2))(
+  '%s: no id of an erasable ledger can be computed from a guess',
+  async (program, path, content) => {
+    const file = await write(path, content)
+    const plain = await open({ store: 'memory' })
+    const erasable = await open({ store: 'memory', erasable: true, keys: createMemoryKeyVault() })
+    const guessed = await importAgain(plain, file)
+    const recorded = await importAgain(erasable, file)
+    expect(recorded.conversationId.startsWith(`${program}/`)).toBe(true)
+    const guesses = idsIn(await logOf(plain, guessed.conversationId))
+    expect(guesses).not.toEqual([])
+    const ids = idsIn(await logOf(erasable, recorded.conversationId))
+    expect(ids.length).toBe(guesses.length)
+    expect(ids.filter((id) => guesses.includes(id))).toEqual([])
 
-  // Importing again records nothing, also after an erasure.
-  expect(await importAgain(erasable, file)).toMatchObject({ conversationId: recorded.conversationId, messages: 0 })
-  const messageIds: string[] = []
-  for await (const { type, data } of erasable.log(recorded.conversationId))
-    if (type === 'MessageAppended' && JSON.stringify(data).includes(SECRET)) messageIds.push(data.messageId)
-  expect(messageIds).toHaveLength(1)
-  const [messageId = ''] = messageIds
-  await erasable.admin.erasure.run({ conversationId: recorded.conversationId, messageId }, { reason: 'r' })
-  expect(await importAgain(erasable, file)).toMatchObject({ conversationId: recorded.conversationId, messages: 0 })
-  expect(await logOf(erasable, recorded.conversationId)).not.toContain('Zwickel')
-  expect((await erasable.list()).conversations).toHaveLength(1)
-})
+    // Importing again records nothing, also after an erasure.
+    expect(await importAgain(erasable, file)).toMatchObject({ conversationId: recorded.conversationId, messages: 0 })
+    const messageIds: string[] = []
+    for await (const { type, data } of erasable.log(recorded.conversationId))
+      if (type === 'MessageAppended' && JSON.stringify(data).includes(SECRET)) messageIds.push(data.messageId)
+    expect(messageIds).toHaveLength(1)
+    const [messageId = ''] = messageIds
+    await erasable.admin.erasure.run({ conversationId: recorded.conversationId, messageId }, { reason: 'r' })
+    expect(await importAgain(erasable, file)).toMatchObject({ conversationId: recorded.conversationId, messages: 0 })
+    expect(await logOf(erasable, recorded.conversationId)).not.toContain('Zwickel')
+    expect((await erasable.list()).conversations).toHaveLength(1)
+  },
+)
 
-it('a converted log recognizes transcripts that were imported before the conversion', async () => {
+longTest('a converted log recognizes transcripts that were imported before the conversion', async () => {
   const [from, to, keys] = ['plain', 'erasable', 'keys'].map((name) => join(folder, name))
   const plain = await places.openLedger({ store: from ?? '' })
   const files: [string, string, number][] = []

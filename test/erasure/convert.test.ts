@@ -7,6 +7,9 @@ import { runMigrateLog } from '../../src/cli/migrate/migrate-log.js'
 import * as places from '../../src/library/compose.js'
 import { SMALL } from '../support/conversations.js'
 import { shinglesInFiles } from '../support/shingles.js'
+import { keepEngines } from '../support/kept-engines.js'
+
+keepEngines()
 
 jest.setTimeout(300_000)
 

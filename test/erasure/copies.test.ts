@@ -9,6 +9,9 @@ import { openLedger, type ErasureTarget, type Ledger, type MessageInput } from '
 import { SMALL } from '../support/conversations.js'
 import { isLong } from '../support/length.js'
 import { logText } from '../support/log-text.js'
+import { keepEngines } from '../support/kept-engines.js'
+
+keepEngines()
 
 jest.setTimeout(300_000)
 

@@ -16,6 +16,9 @@ import type { Ledger } from '../../src/library/ledger.js'
 import { keyVaultError, type KeyVault } from '../../src/ports/key-vault.js'
 import { TextKeys } from '../../src/sealing/text-keys.js'
 import { collect, eventNamed } from '../support/events.js'
+import { keepEngines } from '../support/kept-engines.js'
+
+keepEngines()
 
 const LONG = 60_000
 const closing: (() => Promise<void>)[] = []

@@ -6,6 +6,9 @@ import { join } from 'node:path'
 import { createMemoryKeyVault } from '../../src/adapters/memory/key-vault.js'
 import { openLedger } from '../../src/library/compose.js'
 import type { Ledger } from '../../src/library/ledger.js'
+import { keepEngines } from '../support/kept-engines.js'
+
+keepEngines()
 
 const SECRET = 'Ursula Zwickel lives at Quellenweg 17'
 

@@ -3,6 +3,9 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { openLedger } from '../../src/library/compose.js'
 import type { Ledger } from '../../src/library/ledger.js'
 import { startTransit, TOKEN, type TransitServer } from '../support/transit-server.js'
+import { keepEngines } from '../support/kept-engines.js'
+
+keepEngines()
 
 const LONG = 60_000
 let vault: TransitServer

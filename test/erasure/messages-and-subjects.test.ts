@@ -4,6 +4,7 @@ import { createMemoryKeyVault } from '../../src/adapters/memory/key-vault.js'
 import type { Ledger } from '../../src/library/ledger.js'
 import { openLedger } from '../../src/library/compose.js'
 import { SMALL } from '../support/conversations.js'
+import { longTest } from '../support/length.js'
 
 jest.setTimeout(300_000)
 
@@ -105,7 +106,7 @@ describe('parts of a conversation', () => {
     expect(await everything(ledger)).not.toContain('pelican1 ')
   })
 
-  it('an adopted edition and an undone cycle', async () => {
+  longTest('an adopted edition and an undone cycle', async () => {
     await append(0, 10)
     await ledger.compact('talk')
     const edition = await ledger.editions.replay({ conversations: ['talk'], policy: { chunkSize: 3 } })

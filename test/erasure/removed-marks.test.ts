@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openFolder } from '../../src/adapters/pglite/sql.js'
 import { openLedger } from '../../src/library/compose.js'
+import { keepEngines } from '../support/kept-engines.js'
+
+keepEngines()
 
 let folder: string
 beforeEach(async () => {

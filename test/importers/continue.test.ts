@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { openLedger } from '../../src/index.js'
 import { plainContentId } from '../../src/importers/content-id.js'
 import { continueDev } from '../../src/importers/continue.js'
-import { runsOf } from '../support/length.js'
+import { isLong, runsOf } from '../support/length.js'
 import { rawOf } from '../support/raw-counts/raw-json.js'
 import type { Raw } from '../support/written/written.js'
 import { asFile, itemsFrom, ofKind } from './reading.js'
@@ -32,7 +32,7 @@ describe('a session that the command line compacts in place', () => {
   })
 
   type Step = 'turn' | 'compaction' | 'import'
-  const steps = fc.array(fc.constantFrom<Step>('turn', 'turn', 'compaction', 'import'), { maxLength: 12 })
+  const steps = fc.array(fc.constantFrom<Step>('turn', 'turn', 'compaction', 'import'), { maxLength: isLong ? 12 : 6 })
 
   /** The items of a turn. Every turn has equal words: only their position distinguishes them. */
   const turn = (index: number): readonly Raw[] => [

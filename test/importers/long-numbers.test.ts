@@ -8,6 +8,7 @@ import { readTranscript, recognizeTranscript } from '../../src/importers/index.j
 import type { TranscriptItem } from '../../src/importers/transcript.js'
 import { describeWithTranscripts, realTranscripts, transcriptsFolder } from '../support/real-transcripts.js'
 import { ofKind, refusedIn } from './reading.js'
+import { longTest } from '../support/length.js'
 
 const LONG = '12345678901234567891'
 const ROUNDED = /1234567890123456(?:7000|7168)/u
@@ -53,32 +54,36 @@ it('arguments keep their text, and a part contains the digits as text', async ()
 const OBJECT = /"(?<name>input|arguments|args|parameters)":(?<space>\s*)\{(?<more>\s*"|\s*\})/gu
 
 describeWithTranscripts('in real transcripts', () => {
-  it('every message is unchanged, with the digits in its calls', async () => {
-    const copied = join(folder, 'transcripts')
-    await cp(transcriptsFolder, copied, { recursive: true })
-    for (const name of await readdir(copied, { recursive: true })) {
-      if (!/\.jsonl?$/u.test(name)) continue
-      const text = await readFile(join(copied, name), 'utf8')
-      const changed = text.replaceAll(
-        OBJECT,
-        (_all, field: string, space: string, more: string) =>
-          `"${field}":${space}{"long":${LONG}${more.trim() === '}' ? '' : ','}${more}`,
-      )
-      if (changed !== text) await writeFile(join(copied, name), changed)
-    }
-    const withDigits = new Set<string>()
-    for (const { name, path, program } of await realTranscripts()) {
-      const before = await read(path)
-      const after = await read(join(copied, name))
-      const shape = (items: readonly TranscriptItem[]): unknown[] =>
-        items.map((item) => [item.kind, item.kind === 'message' ? item.body.role : '', item.where.line])
-      expect([name, shape(after)]).toEqual([name, shape(before)])
-      expect([name, refusedIn(after)]).toEqual([name, refusedIn(before)])
-      expect(JSON.stringify(after)).not.toMatch(ROUNDED)
-      for (const { body } of ofKind(after, 'message'))
-        for (const call of body.toolCalls ?? [])
-          if (call.function?.arguments.startsWith(`{"long":${LONG}`) === true) withDigits.add(program)
-    }
-    expect([...withDigits].toSorted()).toEqual(['claude-code', 'codex', 'gemini', 'opencode', 'pi'])
-  }, 120_000)
+  longTest(
+    'every message is unchanged, with the digits in its calls',
+    async () => {
+      const copied = join(folder, 'transcripts')
+      await cp(transcriptsFolder, copied, { recursive: true })
+      for (const name of await readdir(copied, { recursive: true })) {
+        if (!/\.jsonl?$/u.test(name)) continue
+        const text = await readFile(join(copied, name), 'utf8')
+        const changed = text.replaceAll(
+          OBJECT,
+          (_all, field: string, space: string, more: string) =>
+            `"${field}":${space}{"long":${LONG}${more.trim() === '}' ? '' : ','}${more}`,
+        )
+        if (changed !== text) await writeFile(join(copied, name), changed)
+      }
+      const withDigits = new Set<string>()
+      for (const { name, path, program } of await realTranscripts()) {
+        const before = await read(path)
+        const after = await read(join(copied, name))
+        const shape = (items: readonly TranscriptItem[]): unknown[] =>
+          items.map((item) => [item.kind, item.kind === 'message' ? item.body.role : '', item.where.line])
+        expect([name, shape(after)]).toEqual([name, shape(before)])
+        expect([name, refusedIn(after)]).toEqual([name, refusedIn(before)])
+        expect(JSON.stringify(after)).not.toMatch(ROUNDED)
+        for (const { body } of ofKind(after, 'message'))
+          for (const call of body.toolCalls ?? [])
+            if (call.function?.arguments.startsWith(`{"long":${LONG}`) === true) withDigits.add(program)
+      }
+      expect([...withDigits].toSorted()).toEqual(['claude-code', 'codex', 'gemini', 'opencode', 'pi'])
+    },
+    120_000,
+  )
 })

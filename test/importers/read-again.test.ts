@@ -8,6 +8,7 @@ import { openLedger, type Ledger } from '../../src/index.js'
 import { hasSqlite, insert, provideSqlite, sqlite } from '../support/sqlite-program.js'
 import { cursor } from '../support/written/cursor.js'
 import { lines, type Raw } from '../support/written/written.js'
+import { runsOf } from '../support/length.js'
 
 let folder: string
 let ledger: Ledger
@@ -218,7 +219,7 @@ describe('Cline', () => {
         expect(again.conversations).toMatchObject([{ messages: 0, known: 3 }])
         await isolated.close()
       }),
-      { numRuns: 20 },
+      { numRuns: runsOf(20) },
     )
     await writeFile(join(folder, 's1/s1.messages.json'), session(user('Go.'), call, result([{ a: [1, 'x'] }])))
     await ledger.transcripts.import(join(folder, 's1/s1.messages.json'))

@@ -9,6 +9,7 @@ import { openLedger } from '../../src/library/compose.js'
 import { isLedgerError } from '../../src/lib/ledger-error.js'
 import type { Ledger } from '../../src/library/ledger.js'
 import { createHandClock } from '../support/hand-clock.js'
+import { runsOf } from '../support/length.js'
 
 const DAY = 86_400_000
 const REASON = { reason: 'law' }
@@ -141,7 +142,7 @@ it('a run erases exactly the conversations older than ceiling and floor and not 
           account.gone.has(id) ? '[erased]' : 'x',
         ])
     }),
-    { numRuns: 6, timeout: 100_000, endOnFailure: true },
+    { numRuns: runsOf(6), timeout: 100_000, endOnFailure: true },
   )
   expect((await ledger.admin.verify()).problems).toEqual([])
 })

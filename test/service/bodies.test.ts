@@ -11,22 +11,20 @@ import type { Ledger } from '../../src/library/ledger.js'
 let ledger: Ledger
 let server: Server
 let port: number
+/** A service that waits one second for a body. */
+let hasty: Server
 
 beforeAll(async () => {
   const { ledger: opened, ...stores } = await openService({ store: 'memory' })
   ledger = opened
-  server = await startService({
-    ledger,
-    stores,
-    host: '127.0.0.1',
-    port: 0,
-    mayBeOpen: true,
-    limits: { bodyBytes: 100_000, requestMs: 1_000 },
-  })
+  const options = { ledger, stores, host: '127.0.0.1', port: 0, mayBeOpen: true }
+  server = await startService({ ...options, limits: { bodyBytes: 100_000 } })
+  hasty = await startService({ ...options, limits: { requestMs: 1_000 } })
   port = Number(new URL(server.url).port)
 })
 afterAll(async () => {
   await server.close()
+  await hasty.close()
   await ledger.close()
 })
 
@@ -106,25 +104,27 @@ it('a key that stands twice in two objects, or in a text, is no doubled key', as
 })
 
 /** Sends bytes as they are, and gives what comes back until the connection ends. */
-async function raw(text: string, half?: 'end' | 'wait'): Promise<string> {
-  const socket = connect(port, '127.0.0.1')
+async function raw(text: string, { to = port, half = false } = {}): Promise<string> {
+  const socket = connect(to, '127.0.0.1')
   let received = ''
   socket.on('data', (chunk) => {
     received += String(chunk)
   })
   socket.on('error', () => undefined)
   socket.write(text)
-  if (half === 'end') socket.destroy()
+  if (half) socket.destroy()
   await once(socket, 'close')
   return received
 }
 
-const head = (length: number): string =>
-  `POST /v1/conversations/halves/messages HTTP/1.1\r\nhost: 127.0.0.1:${String(port)}\r\ncontent-type: application/json\r\ncontent-length: ${String(length)}\r\n\r\n`
+const head = (length: number, to = port): string =>
+  `POST /v1/conversations/halves/messages HTTP/1.1\r\nhost: 127.0.0.1:${String(to)}\r\ncontent-type: application/json\r\ncontent-length: ${String(length)}\r\n\r\n`
 
 it('a client that leaves in the middle of its body records nothing; one that does not go on is told so', async () => {
-  await raw(`${head(200)}${message('half').slice(0, 30)}`, 'end')
-  expect(await raw(`${head(200)}${message('half').slice(0, 30)}`, 'wait')).toContain('BodyTooSlow')
+  const text = message('half').slice(0, 30)
+  await raw(`${head(200)}${text}`, { half: true })
+  const to = Number(new URL(hasty.url).port)
+  expect(await raw(`${head(200, to)}${text}`, { to })).toContain('BodyTooSlow')
   await expect(ledger.messages('halves')).rejects.toMatchObject({ kind: 'NoSuchConversation' })
 })
 

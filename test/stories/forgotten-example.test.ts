@@ -4,6 +4,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runCli } from '../support/cli.js'
+import { longTest } from '../support/length.js'
 
 const EXAMPLE = join(process.cwd(), 'examples', 'claude-code-session.jsonl')
 const ID = 'claude-code/3f0c2a54-7d1e-4b0a-9a86-5d0f2c7e9b11'
@@ -28,7 +29,7 @@ it('prints the output that the page shows', async () => {
   for (const line of lines) expect(stdout).toContain(line)
 })
 
-it('works with every other command of the page', async () => {
+longTest('works with every other command of the page', async () => {
   for (const words of [
     ['context', ID, '--at', '29'],
     ['diff', ID, '--cycle', '1'],

@@ -11,6 +11,9 @@ import { migrateLog, type Upgrade } from '../../src/adapters/postgres/schema.js'
 import type { Database } from '../../src/ports/sql.js'
 import { ledgerOn } from '../support/ledger-on-database.js'
 import { openTestDatabase } from '../support/memory-database.js'
+import { keepEngines } from '../support/kept-engines.js'
+
+keepEngines()
 
 const ID = 'sample-harbour'
 /** By revision: the hash of the context that version 0.3.0 printed. */

@@ -17,6 +17,9 @@ import { createFoldInSummarizer } from '../../src/summarizers/index.js'
 import { ledgerOn } from '../support/ledger-on-database.js'
 import { openTestDatabase } from '../support/memory-database.js'
 import { sourceMessage } from '../support/summary-jobs.js'
+import { keepEngines } from '../support/kept-engines.js'
+
+keepEngines()
 
 /** By conversation: its recorded summaries, and by revision the hash of the context that version 0.10.0 printed. */
 type At = readonly [revision: number, hash: string]

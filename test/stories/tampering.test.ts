@@ -16,6 +16,9 @@ import { attack, ledgerOn, type Attacker } from '../support/ledger-on-database.j
 import { openTestDatabase } from '../support/memory-database.js'
 import { hasAll, realConversations } from '../support/real-conversations.js'
 import { longTest, longDescribe } from '../support/length.js'
+import { keepEngines } from '../support/kept-engines.js'
+
+keepEngines()
 
 jest.setTimeout(hasAll ? 3_600_000 : 120_000)
 

@@ -1,6 +1,6 @@
 /**
  * Replaces `@electric-sql/pglite` in tests: a database in memory is an engine of the worker (engines.mjs), emptied, and
- * a database in a folder comes from the package.
+ * a database in a folder comes from the package, or is kept from an earlier opening (kept-engines.ts).
  *
  * An engine of the worker belongs to another JavaScript context. Its rows and errors are converted, so that
  * `instanceof` and strict equality work as with the package.
@@ -14,6 +14,7 @@ import {
   type Results,
   type Transaction,
 } from '../../node_modules/@electric-sql/pglite/dist/index.js'
+import type { KeptEngines } from './kept-engines.js'
 
 export { types }
 
@@ -26,6 +27,9 @@ interface Engines {
 declare global {
   // oxlint-disable-next-line no-var -- the only way to declare a global
   var testEngines: Engines
+  /** The engines of directories, in test files of the command line. */
+  // oxlint-disable-next-line no-var -- see above
+  var keptEngines: KeptEngines | undefined
 }
 
 /** Names this test file to the engines of its worker. */
@@ -110,8 +114,19 @@ class PooledEngine implements Pick<Package, 'exec' | 'listen' | 'close' | 'execP
   }
 }
 
+const folderOf = ({ fs }: PGliteOptions): string | undefined => {
+  const folder: unknown = fs !== undefined && Reflect.get(fs, 'rootDir')
+  return typeof folder === 'string' ? folder : undefined
+}
+
 /** The package's class, which takes an engine of the worker for a database in memory. */
 export const PGlite = new Proxy(Package, {
-  construct: (target, [options]: [PGliteOptions]) =>
-    options.fs === undefined ? new PooledEngine(options) : new target(options),
+  construct(target, [options]: [PGliteOptions]) {
+    if (options.fs === undefined) return new PooledEngine(options)
+    const folder = folderOf(options)
+    const start = (): Package => new target(options)
+    return folder === undefined || globalThis.keptEngines === undefined
+      ? start()
+      : globalThis.keptEngines.open(folder, start)
+  },
 })

@@ -3,9 +3,10 @@
  * folder; by default it is next to the checkout. If the folder is missing, its tests are skipped by name.
  */
 import { describe } from '@jest/globals'
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import { planImport } from '../../src/cli/import/import-plan.js'
+import { isLong } from './length.js'
 
 const folder = resolve(process.env['CONTEXT_LEDGER_TRANSCRIPTS'] ?? join('..', 'shared', 'transcripts'))
 const isThere = existsSync(folder)
@@ -23,10 +24,15 @@ export interface RealTranscript {
   readonly program: string
 }
 
+/** `npm test` takes the files up to this size: a quarter of all bytes, with compactions of most programs. */
+const MOST_BYTES = isLong ? Number.POSITIVE_INFINITY : 300_000
+
 /** The files that `import` takes of the folder; none where it is not there. */
 export async function realTranscripts(): Promise<readonly RealTranscript[]> {
   const { files } = isThere ? await planImport([folder], undefined) : { files: [] }
   return files.flatMap(({ path, program }) =>
-    program === undefined ? [] : [{ path, program, name: relative(folder, path).split(sep).join('/') }],
+    program === undefined || statSync(path).size > MOST_BYTES
+      ? []
+      : [{ path, program, name: relative(folder, path).split(sep).join('/') }],
   )
 }

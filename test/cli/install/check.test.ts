@@ -100,7 +100,7 @@ describe('what is broken', () => {
     })
   })
 
-  it('is named if Codex does not trust the hooks, or the plugin of pi was changed', async () => {
+  longTest('is named if Codex does not trust the hooks, or the plugin of pi was changed', async () => {
     await install('codex', 'pi')
     await writeFile(join(home, '.pi/agent/extensions/context-ledger.ts'), 'export default 1\n')
     const { status, stdout } = await run('--check')

@@ -81,7 +81,7 @@ describe(`under ${SHELLS.join(', ')}`, () => {
         while (!existsSync(join(folder, 'arrived'))) await delay(10)
         expect(await readFile(join(folder, 'arrived'), 'utf8')).toBe(`codex ${input}`)
       }),
-      { numRuns: isLong ? 300 : 10 },
+      { numRuns: isLong ? 300 : 4 },
     )
   })
 
@@ -96,7 +96,7 @@ describe(`under ${SHELLS.join(', ')}`, () => {
         const { status, output } = await start(shell, hookCommand(words, 'codex', mode), '')
         expect({ status, output: loss === 'no input' ? '' : output }).toEqual({ status: 0, output: '' })
       }),
-      { numRuns: isLong ? 300 : 10 },
+      { numRuns: isLong ? 300 : 4 },
     )
   })
 })

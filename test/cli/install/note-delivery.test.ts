@@ -16,7 +16,7 @@ import { openLedger, type Ledger } from '../../../src/index.js'
 import { LedgerError } from '../../../src/lib/ledger-error.js'
 import { isRecord } from '../../../src/lib/is-record.js'
 import { ruleOf, sessionOf } from '../../support/compacted-sessions.js'
-import { runsOf } from '../../support/length.js'
+import { isLong } from '../../support/length.js'
 
 /** `settle`: all processes do their work, and the program then asks its model. */
 type Action =
@@ -376,7 +376,7 @@ it.each(agentPrograms.map((program) => [program.name, program] as const))(
         expect(notes.filter(({ after, of }) => after !== of)).toEqual([])
         expect(notes.length).toBe(new Set(notes.map(({ after }) => after)).size)
       }),
-      { numRuns: runsOf(200), examples: EXAMPLES },
+      { numRuns: isLong ? 200 : 8, examples: EXAMPLES },
     )
   },
 )

@@ -16,6 +16,7 @@ import { pi } from '../../../src/cli/install/pi.js'
 import { isRecord } from '../../../src/lib/is-record.js'
 import { runCli } from '../../support/cli.js'
 import { COMPACTED_SESSIONS, RULE } from '../../support/compacted-sessions.js'
+import { longTest } from '../../support/length.js'
 
 let home: string
 
@@ -59,7 +60,7 @@ async function claudeCode(event: string, input: object): Promise<string> {
 }
 
 describe('Claude Code', () => {
-  it('gets the note after a compaction, between two tools', async () => {
+  longTest('gets the note after a compaction, between two tools', async () => {
     await mkdir(join(home, '.claude'))
     const installed = await runCli(['install', '--auto', '--yes'], { cwd: home, env: { HOME: home } })
     expect(installed.stderr).toBe('')
@@ -109,6 +110,7 @@ appendFileSync('calls.jsonl', JSON.stringify({ ...JSON.parse(text), words: proce
 /** Functions of the programs below: `report` reads what the worker would read, and `note` lets a note wait. */
 const IMPORTS = `
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { longTest } from '../../support/length.js'
 mkdirSync('hooks')
 const ended = () => readdirSync('hooks/notes').find((name) => name.endsWith('.ended')) ?? ''
 const report = () => readFileSync('hooks/notes/' + ended(), 'utf8')

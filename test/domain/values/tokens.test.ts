@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { IMAGE_TOKENS } from '../../../src/domain/values/media.js'
 import { builtInEstimators, contentTokens, defaultEstimator, messageTokens } from '../../../src/domain/values/tokens.js'
 import { texts } from '../../support/arbitraries.js'
+import { runsOf } from '../../support/length.js'
 
 const cost = (text: string): number => defaultEstimator.text(text)
 
@@ -57,7 +58,7 @@ describe('the estimate of a text', () => {
         const text = parts.join('')
         for (const estimator of builtInEstimators) expect(estimator.text(text)).toBe(byRule(text))
       }),
-      { numRuns: 1_000 },
+      { numRuns: runsOf(1_000) },
     )
     const everyPoint = Array.from({ length: 0x30000 }, (_, point) => String.fromCodePoint(point)).join('')
     expect(cost(everyPoint)).toBe(byRule(everyPoint))

@@ -144,7 +144,7 @@ describeOnDatabases('rows', (database) => {
     )
   })
 
-  test('more rows and longer texts than the limit of a statement', async () => {
+  longTest('more rows and longer texts than the limit of a statement', async () => {
     const put = (place: number): RowChange => ({
       op: 'put',
       table: 'things',
