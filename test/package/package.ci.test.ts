@@ -14,6 +14,8 @@ import { isLong } from '../support/length.js'
 import { packedProject, type PackedProject } from '../support/packed.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
 
+const ESBUILD = join(process.cwd(), 'node_modules', 'esbuild', 'bin', 'esbuild')
+
 let project: PackedProject
 beforeAll(() => {
   project = packedProject()
@@ -77,8 +79,8 @@ describe('the types of the package, those of packages checked too', () => {
     project.write({
       'plain.ts': `import * as everything from 'context-ledger'\nexport const names = Object.keys(everything)\n`,
     })
-    expect(project.compile(['plain.ts'], { noEmit: true })).toEqual([])
-    expect(project.compile(['plain.ts'], { noEmit: true, types: [], lib: undefined })).toEqual([])
+    const settings = [{ types: [], lib: undefined }, ...(isLong ? [{}] : [])]
+    for (const each of settings) expect(project.compile(['plain.ts'], { noEmit: true, ...each })).toEqual([])
   })
 })
 
@@ -170,9 +172,8 @@ export async function talk(url: string) {
 }
 `,
   })
-  const esbuild = join(process.cwd(), 'node_modules', 'esbuild', 'bin', 'esbuild')
   const args = ['edge.ts', '--bundle', '--format=iife', '--global-name=edge', '--conditions=workerd,worker,browser']
-  const built = project.run([process.execPath, esbuild, ...args, '--outfile=edge.js'])
+  const built = project.run([process.execPath, ESBUILD, ...args, '--outfile=edge.js'])
   expect(built.stderr).not.toMatch(/error|warning/iu)
   const context = createContext(webGlobals())
   runInContext(readFileSync(join(project.folder, 'edge.js'), 'utf8'), context)
@@ -245,8 +246,8 @@ console.log(JSON.stringify({ messages, compacted: cycles > 0, ok: (await ledger.
 describe('a ledger that is let go of', () => {
   it('by `await using`, whatever of it the libraries of the project know', () => {
     project.write({ 'using.ts': USING })
-    expect(project.compile(['using.ts'], { lib: ['ES2023', 'ESNext.Disposable'] })).toEqual([])
-    expect(project.compile(['using.ts'], { lib: ['ES2023'] })).toEqual([])
+    for (const lib of [...(isLong ? [['ES2023', 'ESNext.Disposable']] : []), ['ES2023']])
+      expect(project.compile(['using.ts'], { lib })).toEqual([])
     expect(project.run([process.execPath, 'out/using.js'])).toMatchObject({
       status: 0,
       stdout: 'the ledger is closed\n',
@@ -338,7 +339,10 @@ describe('the code of the documentation', () => {
   it('of the README runs, with openai, on a folder: the agent reads its memory and answers', async () => {
     const readme = Object.entries(codeBlocks()).find(([path]) => path.includes('README'))
     project.write({ 'readme.ts': readme?.[1] ?? '' })
-    expect(project.compile(['readme.ts'])).toEqual([])
+    // The test above checks its types.
+    expect(
+      project.run([process.execPath, ESBUILD, 'readme.ts', '--target=es2023', '--outfile=out/readme.js']).status,
+    ).toBe(0)
     const bodies: string[] = []
     const answers = [
       {

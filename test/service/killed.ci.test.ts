@@ -15,6 +15,7 @@ import { openLedger } from '../../src/index.js'
 import { startCli } from '../support/cli.js'
 import { startWireServerProcess } from '../support/kurrentdb/wire-server-process.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
+import { isLong } from '../support/length.js'
 
 // Without a server these are counted as skipped.
 const describeOnServer = testServer === '' ? describe.skip : describe
@@ -58,7 +59,7 @@ afterEach(async () => {
   for (const end of ends.splice(0)) await end()
 })
 
-describeOnServer.each(['Postgres', 'KurrentDB'])('services on a %s that are killed', (kind) => {
+describeOnServer.each(isLong ? ['Postgres', 'KurrentDB'] : ['Postgres'])('services on a %s that are killed', (kind) => {
   it(
     `lose nothing that they acknowledged to ${String(CLIENTS)} clients, double nothing, and streams go on without a gap`,
     async () => {

@@ -11,7 +11,7 @@ import { startCli } from '../support/cli.js'
 import { startOpenAiStub, stubAnswers, type OpenAiStub, stubFlags } from '../support/openai-stub.js'
 
 const KILLS = Number(process.env['CONTEXT_LEDGER_TEST_KILLS'] ?? 3)
-const MESSAGES = 60 * KILLS + 240
+const MESSAGES = 40 * KILLS + 120
 
 let folder: string
 let stub: OpenAiStub
