@@ -11,6 +11,9 @@ import { runCli, spawnCli, startCli, type CliResult } from '../support/cli.js'
 import { passedOff } from '../support/json.js'
 import { startOpenAiStub, stubAnswers, type OpenAiStub, stubFlags } from '../support/openai-stub.js'
 import { longTest } from '../support/length.js'
+import { keepEngines } from '../support/kept-engines.js'
+
+keepEngines()
 
 // Each command is a process that opens a database, which takes seconds.
 jest.setTimeout(180_000)

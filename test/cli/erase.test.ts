@@ -7,6 +7,9 @@ import { openLedger } from '../../src/index.js'
 import { runCli } from '../support/cli.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { longTest } from '../support/length.js'
+import { keepEngines } from '../support/kept-engines.js'
+
+keepEngines()
 
 let folder: string
 

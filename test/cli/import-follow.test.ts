@@ -10,6 +10,9 @@ import { runCli } from '../support/cli.js'
 import { sessionOf } from '../support/growing-transcripts.js'
 import { ledgerOn } from '../support/ledger-on-database.js'
 import { openTestDatabase } from '../support/memory-database.js'
+import { keepEngines } from '../support/kept-engines.js'
+
+keepEngines()
 
 let folder: string
 let ledger: Ledger

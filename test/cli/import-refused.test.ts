@@ -12,6 +12,9 @@ import { sessions } from '../support/damage/sessions.js'
 import { jsonAs } from '../support/json.js'
 import { hasSqlite, sqlite } from '../support/sqlite-program.js'
 import { longTest } from '../support/length.js'
+import { keepEngines } from '../support/kept-engines.js'
+
+keepEngines()
 
 interface ImportReport {
   readonly conversations: readonly { readonly conversationId: string }[]

@@ -8,6 +8,9 @@ import { runCli, type CliResult } from '../support/cli.js'
 import { jsonAs } from '../support/json.js'
 import { copilotCli } from '../support/written/copilot-cli.js'
 import { longTest } from '../support/length.js'
+import { keepEngines } from '../support/kept-engines.js'
+
+keepEngines()
 
 interface ImportReport {
   readonly transcripts?: readonly {

@@ -4,6 +4,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runCli, type CliResult } from '../support/cli.js'
+import { keepEngines } from '../support/kept-engines.js'
+
+keepEngines()
 
 describe('a file that cannot be imported', () => {
   let folder: string

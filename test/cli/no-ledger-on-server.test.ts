@@ -6,6 +6,9 @@ import { lookAtPostgres } from '../../src/adapters/postgres/sql.js'
 import { runCli } from '../support/cli.js'
 import { serverDescribe } from '../support/length.js'
 import { createTestDatabase } from '../support/postgres.js'
+import { keepEngines } from '../support/kept-engines.js'
+
+keepEngines()
 
 const errorDocument = z.object({ error: z.unknown() })
 

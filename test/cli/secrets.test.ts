@@ -6,6 +6,9 @@ import { join } from 'node:path'
 import { loadConfig } from '../../src/cli/config/load-config.js'
 import { secretsIn } from '../../src/cli/config/secrets.js'
 import { runCli } from '../support/cli.js'
+import { keepEngines } from '../support/kept-engines.js'
+
+keepEngines()
 
 let cwd: string
 beforeEach(() => {

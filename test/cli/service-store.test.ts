@@ -11,6 +11,9 @@ import { runCli, type CliResult } from '../support/cli.js'
 import { talk } from '../support/conversations.js'
 import { PEPPER } from '../support/service.js'
 import { longTest } from '../support/length.js'
+import { keepEngines } from '../support/kept-engines.js'
+
+keepEngines()
 
 let cwd: string
 let store: string

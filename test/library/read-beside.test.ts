@@ -10,6 +10,9 @@ import { openLedger, type Ledger } from '../../src/index.js'
 import { startChild, type Child } from '../support/child.js'
 import { runCli } from '../support/cli.js'
 import { longTest } from '../support/length.js'
+import { keepEngines } from '../support/kept-engines.js'
+
+keepEngines()
 
 let home: string
 let store: string

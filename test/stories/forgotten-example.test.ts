@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runCli } from '../support/cli.js'
 import { longTest } from '../support/length.js'
+import { keepEngines } from '../support/kept-engines.js'
+
+keepEngines()
 
 const EXAMPLE = join(process.cwd(), 'examples', 'claude-code-session.jsonl')
 const ID = 'claude-code/3f0c2a54-7d1e-4b0a-9a86-5d0f2c7e9b11'

@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { runCli } from '../support/cli.js'
 import { shellLinesOf, wordsOf } from '../support/shell-lines.js'
+import { keepEngines } from '../support/kept-engines.js'
+
+keepEngines()
 
 const PAGE = 'docs/getting-started.md'
 const lines = shellLinesOf(PAGE)

@@ -15,6 +15,9 @@ import { longTest } from '../support/length.js'
 import { MAKERS, randomFrom, type Planted } from '../support/planted-secrets.js'
 import { DOORS, nextSummary, throughService } from '../support/secret-doors.js'
 import { startUpstream, type UpstreamStub } from '../support/upstream-stub.js'
+import { keepEngines } from '../support/kept-engines.js'
+
+keepEngines()
 
 /** Texts around a secret: sentences in seven languages, JSON, an URL. */
 const AROUND: readonly ((text: string) => string)[] = [
@@ -157,7 +160,7 @@ async function plantEverywhere(name: string, step: number): Promise<number> {
 }
 
 it('of some kinds go through no door', async () => {
-  expect(await plantEverywhere('some', 21)).toBeGreaterThan(20)
+  expect(await plantEverywhere('some', 11)).toBeGreaterThan(40)
 })
 
 longTest(

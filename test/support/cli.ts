@@ -10,7 +10,6 @@ import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { format } from 'node:util'
 import { runProgram } from '../../src/cli/program.js'
-import { keepEngines } from './kept-engines.js'
 
 export interface CliResult {
   readonly status: number | null
@@ -31,8 +30,6 @@ const sources = new URL('../../src/cli/', import.meta.url)
 for (const file of ['../library/compose.ts', ...readdirSync(sources, { recursive: true, encoding: 'utf8' })])
   if (file.endsWith('.ts') && !file.endsWith('main.ts') && file !== 'start.ts')
     await import(new URL(file, sources).pathname)
-
-keepEngines()
 
 // Each test file loads the command line again, and each adds listeners to the same streams.
 process.stdout.setMaxListeners(0)

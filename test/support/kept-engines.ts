@@ -2,9 +2,9 @@
  * Keeps the engine of a directory that was closed, for the next opening of the directory. An engine takes half a second
  * of processor to start, and a test of the command line opens its directory for each command.
  *
- * An engine is used again if the directory's files are as it left them: if another process opened the directory, or a
- * test changed a file of it, the engine is abandoned and a new one starts. Tests of what a directory contains after it
- * is closed use none of this: the command line in this process (cli.ts) does, and files that call `keepEngines`.
+ * An engine is used again if the directory's files are as it left them: if a test changed a file of it, the engine is
+ * abandoned and a new one starts. Files that call `keepEngines` use this. It is not for tests in which another process
+ * opens the directory, or of what a directory contains after it was closed.
  */
 import { afterAll } from '@jest/globals'
 import type { PGlite } from '@electric-sql/pglite'

@@ -7,7 +7,7 @@ import type { CommandArgs } from '../command-args.js'
 import { brief, colours, count, line, many, note, noteColours, printable, showTable, noteLag } from '../output.js'
 import { HOW_TO_FILL } from '../find-conversation.js'
 import { titlesOf } from '../../library/titles.js'
-import { CONVERSATION_ORDERS } from '../../domain/values/conversation-order.js'
+import { CONVERSATION_ORDERS, defaultOrder } from '../../domain/values/conversation-order.js'
 import { toWire } from '../../domain/values/revision.js'
 import { idWithTitle, TITLE_CHARACTERS } from '../titles.js'
 import { withLedger } from '../session.js'
@@ -36,7 +36,7 @@ function optionsOf(args: CommandArgs): Omit<ListOptions, 'limit'> {
     ...withoutUndefined(Object.fromEntries(TEXT_FILTERS.map((name) => [name, textOf(name)]))),
     ...withoutUndefined(Object.fromEntries(TIME_FILTERS.map((name) => [name, timeOf(name)]))),
     ...(on === undefined ? {} : dayOfFlag('on', on, now)),
-    sort: args.oneOf('sort', CONVERSATION_ORDERS),
+    sort: args.oneOf('sort', [defaultOrder(args.text('grep')), ...CONVERSATION_ORDERS]),
     ...waitOf(args),
   }
 }

@@ -6,6 +6,9 @@ import { join } from 'node:path'
 import { hashOf } from '../../../src/domain/values/hash.js'
 import { runCli, type CliResult } from '../../support/cli.js'
 import { longTest } from '../../support/length.js'
+import { keepEngines } from '../../support/kept-engines.js'
+
+keepEngines()
 
 const FOLDERS = {
   'claude-code': '.claude',

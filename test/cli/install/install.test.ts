@@ -12,6 +12,9 @@ import { planInstall, planRemoval, type InstallWorld } from '../../../src/cli/in
 import { readSettings, writeSettings } from '../../../src/cli/install/settings-file.js'
 import { runCli, type CliResult } from '../../support/cli.js'
 import { runsOf } from '../../support/length.js'
+import { keepEngines } from '../../support/kept-engines.js'
+
+keepEngines()
 
 let home: string
 

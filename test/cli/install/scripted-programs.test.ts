@@ -110,7 +110,6 @@ appendFileSync('calls.jsonl', JSON.stringify({ ...JSON.parse(text), words: proce
 /** Functions of the programs below: `report` reads what the worker would read, and `note` lets a note wait. */
 const IMPORTS = `
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { longTest } from '../../support/length.js'
 mkdirSync('hooks')
 const ended = () => readdirSync('hooks/notes').find((name) => name.endsWith('.ended')) ?? ''
 const report = () => readFileSync('hooks/notes/' + ended(), 'utf8')

@@ -15,6 +15,9 @@ import { plantedSecrets } from '../../support/planted-secrets.js'
 import { openTestPage } from '../../support/page.js'
 import { startRelay } from '../../support/recording-relay.js'
 import { PEPPER } from '../../support/service.js'
+import { keepEngines } from '../../support/kept-engines.js'
+
+keepEngines()
 
 let ledger: Ledger
 let stores: ServiceStores
