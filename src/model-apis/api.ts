@@ -10,7 +10,7 @@ import { withoutUndefined } from '../lib/without-undefined.js'
 import { foreignMessage } from '../domain/values/foreign-messages.js'
 import { parseMessage, type ChatMessage, type MessageInput } from '../domain/values/message.js'
 import { isTooDeep, MAX_LEVELS } from '../lib/nesting.js'
-import { fieldsOf, jsonText, listOf, parseJson, textOf, type Fields, numberOf } from './json.js'
+import { fieldsOf, jsonText, listOf, numberOf, parseJson, textOf, withoutFields, type Fields } from './json.js'
 
 /** A message of a request in the ledger's form, with the elements of the request that it was read from. */
 export interface SourceMessage {
@@ -171,12 +171,27 @@ const REASONING = new Set(['thinking', 'redacted_thinking', 'reasoning', 'reason
  */
 const BILLING_HEADER = 'x-anthropic-billing-header:'
 
+/** A value with the keys of its objects in one order: a client may read a value and write it again in another one. */
+function inKeyOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inKeyOrder)
+  if (!isRecord(value)) return value
+  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(entries.map(([name, field]) => [name, inKeyOrder(field)]))
+}
+
+const normalValue = (value: unknown): unknown => (isTooDeep(value, MAX_LEVELS) ? value : inKeyOrder(value))
+
+/** A provider's compaction is identified by its content: a client may omit its other fields. */
+const OTHER_FIELDS_OF_COMPACTION = new Set(['id', 'status', 'created_by', 'cache_control'])
+const CACHE_MARK = new Set(['cache_control'])
+
 function normalPart(part: unknown): unknown {
   const fields = fieldsOf(part)
   const text = textOf(fields['text'])
   if (text !== undefined && (textOf(fields['type']) ?? '').includes('text')) return text
-  const { cache_control: _mark, ...rest } = fields
-  return rest
+  const element = fieldsOf(fields['as_sent'])
+  if (isCompactionElement(element)) return normalValue(withoutFields(element, OTHER_FIELDS_OF_COMPACTION))
+  return normalValue(withoutFields(fields, CACHE_MARK))
 }
 
 /** A part that a program adds to a message of the user. Qwen Code writes others into the same message later. */
@@ -192,15 +207,19 @@ function normalContent(content: unknown): readonly unknown[] {
   return withoutReminders.length === 0 ? parts : withoutReminders
 }
 
+/** Characters of the texts by which a content is identified. */
+export const comparedLength = (content: unknown): number =>
+  normalContent(content).reduce<number>((sum, part) => sum + (typeof part === 'string' ? part.length : 0), 0)
+
 function normalCall(call: unknown): unknown {
   const { id, function: named, custom } = fieldsOf(call)
   const { name, arguments: text } = fieldsOf(named)
-  return { id, name, custom, arguments: parseJson(textOf(text) ?? '') ?? text }
+  return { id, name, custom, arguments: normalValue(parseJson(textOf(text) ?? '') ?? text) }
 }
 
 /**
  * The hash that identifies a message in later requests. It does not depend on whether a text is a string or a part, on
- * spaces in arguments, on reasoning, on reminders of a program beside the text of the user, or on prompt cache marks.
+ * spaces in arguments, on the order of keys, on reasoning, on reminders of a program beside the text of the user, or on prompt cache marks.
  */
 export function messageHash({ role, content, tool_calls, tool_call_id, name }: Fields): string {
   const normal = {

@@ -3,7 +3,14 @@ import { isLedgerError } from '../lib/ledger-error.js'
 import { LRUCache } from 'lru-cache'
 import type { RecordedEvent } from '../domain/events/index.js'
 import type { Ledger } from '../library/ledger.js'
-import { asRecorded, compactionMessage, contentText, recordedHash, type Redact } from '../model-apis/api.js'
+import {
+  asRecorded,
+  comparedLength,
+  compactionMessage,
+  contentText,
+  recordedHash,
+  type Redact,
+} from '../model-apis/api.js'
 import { clearablePart } from './clearable-part.js'
 import { listOf } from '../model-apis/json.js'
 import {
@@ -40,7 +47,7 @@ function recordedEntry(
     hash: recordedHash(message, redact),
     role,
     callId: toolCallId,
-    characters: contentText(content).length,
+    characters: comparedLength(content),
     ...clearablePart(message),
     isInParts: undefined,
   }
@@ -141,7 +148,7 @@ async function loadContext(ledger: Ledger, conversation: TrackedConversation, re
       hash: recordedHash({ ...message }, redact),
       role: message.role,
       callId: message.role === 'tool' ? message.tool_call_id : undefined,
-      characters: contentText(message.content).length,
+      characters: comparedLength(message.content),
       ...clearablePart({ ...message }),
       isInParts: undefined,
     }))

@@ -294,7 +294,8 @@ class RequestHandler {
       return errorResponse(api ?? chatCompletions, 502, message, 'UpstreamUnreachable')
     }
     if (buffered === undefined) return await this.streamAnswer(api, client, prepared, incoming)
-    close(prepared, !buffered.isCut && buffered.unreadable === undefined && isSuccess(incoming.statusCode ?? 502))
+    const isAnswered = !buffered.isCut && buffered.unreadable === undefined && buffered.answer?.message !== undefined
+    close(prepared, isAnswered && isSuccess(incoming.statusCode ?? 502))
     return await this.sendBuffered(buffered, prepared.record, client.outgoing)
   }
 
@@ -574,8 +575,9 @@ class RequestHandler {
       const answer = sent.then(async () => {
         const read = await copy.end()
         const unreadable = ending === 'complete' ? copy.unreadable() : undefined
+        // An error in a successful response is no answer either.
+        if (unreadable !== undefined || read?.message === undefined) close(prepared, false)
         if (unreadable === undefined) return read
-        close(prepared, false)
         this.reportProblem(unreadableAnswer(unreadable, (await recording).conversationId))
         return { unreadable }
       })

@@ -16,7 +16,7 @@ import {
   type Restart,
 } from './match-request.js'
 import type { ProgramQuestion } from './program-questions.js'
-import { newTrackedConversation, type TrackedConversation } from './tracked-conversation.js'
+import { answeredLength, newTrackedConversation, type TrackedConversation } from './tracked-conversation.js'
 
 /** The conversation of a request. */
 export interface Place {
@@ -25,6 +25,8 @@ export interface Place {
   readonly conversation: TrackedConversation
   /** The list restarts the conversation. */
   readonly restart?: Restart
+  /** See `Fit`. */
+  readonly commonLength?: number | undefined
 }
 
 /** Conversations with the same start that the ledger is searched for, by their number. */
@@ -37,7 +39,17 @@ const MAX_STARTS = 10_000
 const MAX_RECENT = 64
 
 /** How a list fits a conversation with the same start, the best last. */
-const FITS = ['edits', 'continues', 'repeats'] as const
+const FITS = ['replaces', 'edits', 'continues', 'repeats'] as const
+
+interface Fit {
+  /** The better the list fits, the greater. */
+  readonly rank: number
+  /**
+   * Only for a list that has other messages instead of those without an answer: how many it has in common with the
+   * conversation. They prove it if no other conversation has as many.
+   */
+  readonly commonLength?: number
+}
 
 /**
  * The messages of a conversation that are in the list of a question about it, or that the question quotes. The question
@@ -55,23 +67,33 @@ function questionedEntries(
   return isNextQuestion || length === entries.length ? entries.slice(0, length) : []
 }
 
-/** The better a conversation fits a list, the greater. Undefined if another client may be using the conversation. */
-function fitOf(conversation: TrackedConversation, request: ProxyRequest): number | undefined {
+/** How a list fits a conversation. Undefined if it does not, or if another client may be using the conversation. */
+function fitOf(conversation: TrackedConversation, request: ProxyRequest): Fit | undefined {
   const { entries, exchange, hasIncompleteAnswer } = conversation
   const { length } = request.messages
   // A client waits for its answer, so a request during another one is another client's.
   if (exchange?.state === 'open' || entries.length === 0) return undefined
+  const isAnswered = exchange?.state === 'answered'
   const match = matchRequest(conversation, request, false)
   const isRepeated =
     match.kind === 'continues' ? length === entries.length : hasIncompleteAnswer && length + 1 === entries.length
   // A client that got its answer, which may not be recorded yet, has it in its next list.
   const hasAnswer = entries.at(-1)?.role === 'assistant' || request.messages[entries.length]?.input.role === 'assistant'
-  if (exchange?.state === 'answered' && (isRepeated || !hasAnswer)) return undefined
-  // What the client asks next takes the place of an answer that it did not wait for.
-  const isInterrupted = match.kind === 'rewinds' && hasIncompleteAnswer && match.from === entries.length - 1
-  if (match.kind !== 'continues' && !isInterrupted && (match.kind !== 'repeats' || !isRepeated)) return undefined
-  const fit = match.kind === 'continues' && match.edits.length > 0 ? 'edits' : isRepeated ? 'repeats' : 'continues'
-  return FITS.indexOf(fit) + 1 - 1 / (entries.length + 1)
+  const isOfOther = isAnswered && (isRepeated || !hasAnswer)
+  const rankOf = (fit: (typeof FITS)[number], equalLength: number): number =>
+    FITS.indexOf(fit) + 1 - 1 / (equalLength + 1)
+  if (!isOfOther && match.kind === 'continues')
+    return {
+      rank: rankOf(match.edits.length > 0 ? 'edits' : isRepeated ? 'repeats' : 'continues', entries.length),
+    }
+  if (!isOfOther && match.kind === 'repeats' && isRepeated) return { rank: rankOf('repeats', entries.length) }
+  if ((isAnswered && !hasIncompleteAnswer) || (match.kind !== 'rewinds' && match.kind !== 'repeats')) return undefined
+  const commonLength = match.kind === 'rewinds' ? match.from : length
+  // What the client asks next takes the place of an answer that it did not get whole.
+  if (hasIncompleteAnswer && match.kind === 'rewinds' && commonLength === entries.length - 1)
+    return { rank: rankOf('replaces', commonLength) }
+  const answered = answeredLength(conversation)
+  return answered > 0 && commonLength >= answered ? { rank: rankOf('replaces', commonLength), commonLength } : undefined
 }
 
 /** The key of a conversation: its id without the number that distinguishes conversations with the same start. */
@@ -92,13 +114,32 @@ export class ListedConversations {
   async find(identity: RequestIdentity, request: ProxyRequest): Promise<Place | undefined> {
     // Upstream has the rest of the list, and its id is unknown here.
     if (request.upstreamHistory?.kind === 'response') return undefined
-    let best: { readonly place: Place; readonly fit: number } | undefined
+    let best: { readonly conversation: TrackedConversation; readonly fit: Fit } | undefined
+    const all: TrackedConversation[] = []
     for await (const conversation of this.sameStart(identity)) {
+      all.push(conversation)
       const fit = fitOf(conversation, this.complete(conversation, request))
-      if (fit === undefined || (best !== undefined && best.fit >= fit)) continue
-      best = { place: { key: keyOf(conversation.conversationId), conversation }, fit }
+      if (fit !== undefined && (best === undefined || fit.rank > best.fit.rank)) best = { conversation, fit }
     }
-    return best?.place
+    if (best === undefined) return undefined
+    const { conversation, fit } = best
+    const place = { key: keyOf(conversation.conversationId), conversation, commonLength: fit.commonLength }
+    return this.isOnly(place, all, request) ? place : undefined
+  }
+
+  /** Whether no other conversation has as many messages in common with the list, if that is what proves the place. */
+  private isOnly(
+    { conversation, commonLength }: Place,
+    all: readonly TrackedConversation[],
+    request: ProxyRequest,
+  ): boolean {
+    return (
+      commonLength === undefined ||
+      all.every((each) => {
+        const { messages } = this.complete(each, request)
+        return each === conversation || commonPrefixLength(each, messages) < commonLength
+      })
+    )
   }
 
   /**
@@ -118,11 +159,15 @@ export class ListedConversations {
       const fit = entriesOf(conversation).length
       if (fit > (best?.fit ?? 0)) best = { conversation, fit }
     }
+    const length = quoted.size > 0 ? quoted.size : request.messages.length - 1
     let others: TrackedConversation[] = []
     let most = best?.fit ?? 0
     for (const conversation of this.recentOf(caller)) {
       const entries = entriesOf(conversation)
-      if (entries.length < most || conversation === best?.conversation || !isDistinctive(entries)) continue
+      if (entries.length < most || conversation === best?.conversation) continue
+      // A question about all of a short conversation proves it with fewer messages.
+      const isAboutAll = entries.length === conversation.entries.length && entries.length === length
+      if (!isDistinctive(entries, isAboutAll ? 2 : undefined)) continue
       if (!(await caller.mayUse(conversation.conversationId))) continue
       others = entries.length > most ? [conversation] : [...others, conversation]
       most = entries.length
@@ -143,7 +188,10 @@ export class ListedConversations {
       const place = this.restartedPlace(conversation, request)
       if (place !== undefined && (await caller.mayUse(conversation.conversationId))) places.push(place)
     }
-    return places.length === 1 ? places[0] : undefined
+    const [place] = places
+    return place !== undefined && places.length === 1 && this.isOnly(place, this.recentOf(caller), request)
+      ? place
+      : undefined
   }
 
   /** The conversations in memory that no header identifies, most recently used first. The caller may not use each. */
@@ -189,8 +237,8 @@ export class ListedConversations {
     const completed = this.complete(conversation, request)
     const restart = provenRestart(conversation, completed)
     if (restart !== undefined) return { key, conversation, restart }
-    const isContinued = isProvenContinuation(conversation, completed) && fitOf(conversation, completed) !== undefined
-    return isContinued ? { key, conversation } : undefined
+    const fit = isProvenContinuation(conversation, completed) ? fitOf(conversation, completed) : undefined
+    return fit === undefined ? undefined : { key, conversation, commonLength: fit.commonLength }
   }
 
   /** The conversations with the same start that the caller may use. */

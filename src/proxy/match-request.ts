@@ -4,7 +4,13 @@
  */
 import { contentText, type ProxyRequest, type SourceMessage } from '../model-apis/api.js'
 import { textWithin } from '../lib/text-in.js'
-import { hashTools, MIN_DISTINCTIVE_CHARACTERS, type Entry, type TrackedConversation } from './tracked-conversation.js'
+import {
+  answeredLength,
+  hashTools,
+  MIN_DISTINCTIVE_CHARACTERS,
+  type Entry,
+  type TrackedConversation,
+} from './tracked-conversation.js'
 
 /** A list that a program restarted after its own compaction. */
 export interface Restart {
@@ -221,6 +227,10 @@ export function matchRequest(
   if (from === messages.length) return { kind: 'repeats' }
   const edits = editedResults(conversation, messages, from)
   if (edits !== undefined) return { kind: 'continues', from: entries.length, edits }
+  const answered = answeredLength(conversation)
+  // Only messages without an answer are left out, so nothing was compacted.
+  if (answered > 0 && from >= answered && !messages.slice(from).some(({ isCompaction }) => isCompaction))
+    return { kind: 'rewinds', from }
   const matched = matchEntries(conversation, messages, from)
   const hasGap = [...matched].some(([index, match]) => index >= from && match !== index)
   const summary = findSummary(conversation, messages, matched, from)
@@ -290,8 +300,13 @@ export function provenRestart(
   const isCompacted = isNew && conversation.providerCompactions.has(first.hash)
   // The question for the summary and its answer are not kept.
   const isLast = summary?.id !== undefined && summary.id === conversation.entries.at(-1)?.id
-  const entries = isLast ? conversation.entries.slice(0, -2) : conversation.entries
-  for (const start of summary === undefined && !isCompacted ? [0, 1] : [1]) {
+  const last = isLast ? conversation.entries.length - 2 : conversation.entries.length
+  // A question without an answer may be left out.
+  const ends = [last, Math.min(last, answeredLength(conversation))]
+  const starts = summary === undefined && !isCompacted ? [0, 1] : [1]
+  const tails = ends.flatMap((end) => starts.map((start) => ({ end, start })))
+  for (const { end, start } of tails) {
+    const entries = conversation.entries.slice(0, end)
     const length = keptLength(entries, messages, start)
     const tail = entries.slice(entries.length - length)
     const characters = tail.reduce((sum, each) => sum + each.characters, 0)
@@ -310,25 +325,23 @@ export function provenRestart(
 }
 
 /**
- * Whether a list continues a whole conversation although its instructions differ: many programs write a date or a list of
+ * Whether a list continues a conversation up to its last answer although its instructions differ: many programs write a date or a list of
  * files into them. Short conversations may be equal by chance.
  */
-export function isProvenContinuation(
-  { entries, toolsHash }: TrackedConversation,
-  { messages, tools }: ProxyRequest,
-): boolean {
+export function isProvenContinuation(conversation: TrackedConversation, { messages, tools }: ProxyRequest): boolean {
+  const entries = conversation.entries.slice(0, answeredLength(conversation))
   return (
     isDistinctive(entries) &&
     messages.length > entries.length &&
-    hashTools(tools) === toolsHash &&
+    hashTools(tools) === conversation.toolsHash &&
     entries.every(({ hash }, index) => hash === messages[index]?.hash)
   )
 }
 
 /** Whether messages are long enough that two conversations do not have them by chance. */
-export const isDistinctive = (entries: readonly Entry[]): boolean =>
+export const isDistinctive = (entries: readonly Entry[], fewest = MIN_KEPT): boolean =>
   // A list that begins with an answer was restarted with a summary.
-  (entries.length >= MIN_KEPT || entries[0]?.role === 'assistant') &&
+  (entries.length >= fewest || entries[0]?.role === 'assistant') &&
   entries.reduce((sum, { characters }) => sum + characters, 0) >= MIN_KEPT_CHARACTERS
 
 /** The answer to a question for a summary of the conversation that a message contains. */

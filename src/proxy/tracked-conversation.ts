@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { recordable } from '../lib/json.js'
-import { contentText, type ClearableMessage, type SourceMessage } from '../model-apis/api.js'
+import { comparedLength, type ClearableMessage, type SourceMessage } from '../model-apis/api.js'
 import { clearablePart } from './clearable-part.js'
 import { jsonText } from '../model-apis/json.js'
 
@@ -13,7 +13,7 @@ export interface Entry extends ClearableMessage {
   readonly hash: string
   readonly role: string
   readonly callId: string | undefined
-  /** Characters of the texts of the message. */
+  /** Characters of the texts by which the message is identified. */
   readonly characters: number
 }
 
@@ -129,7 +129,7 @@ export const entryOf = ({ input, hash, isInParts, clearedFrom }: SourceMessage, 
   hash,
   role: input.role,
   callId: input.tool_call_id,
-  characters: contentText(input.content).length,
+  characters: comparedLength(input.content),
   isInParts,
 })
 
@@ -145,6 +145,18 @@ export function entriesAfter(
     last = id
     return entryOf(message, id)
   })
+}
+
+/**
+ * The number of messages up to the last whole answer. The client has no answer to the messages after it: its next list may
+ * have others instead of them.
+ */
+export function answeredLength({
+  entries,
+  hasIncompleteAnswer,
+}: Pick<TrackedConversation, 'entries' | 'hasIncompleteAnswer'>): number {
+  const whole = hasIncompleteAnswer ? entries.slice(0, -1) : entries
+  return whole.findLastIndex(({ role }) => role === 'assistant') + 1
 }
 
 /** The ids of the entries that are recorded. */

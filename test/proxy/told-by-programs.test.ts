@@ -1,11 +1,14 @@
 /** What programs and providers say of their conversations: names of sessions, compactions in answers, unreadable answers. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
 import { gzipSync } from 'node:zlib'
 import { createServer } from 'node:http'
 import { openLedger, type Ledger } from '../../src/index.js'
+import { contentText } from '../../src/domain/values/message.js'
 import { startProxy, type ProxyServer } from '../../src/proxy/server.js'
 import { isOfType } from '../../src/recording/read-event.js'
-import { chat, messages, responses } from '../support/upstream-answers.js'
+import { runsOf } from '../support/length.js'
+import { chat } from '../support/upstream-answers.js'
 import { startUpstream, type UpstreamAnswer, type UpstreamStub } from '../support/upstream-stub.js'
 
 let upstream: UpstreamStub
@@ -16,10 +19,17 @@ const onProblem = (problem: unknown): void => {
   problems.push(problem)
 }
 
+const start = async (): Promise<ProxyServer> =>
+  await startProxy({ ledger, upstream: upstream.url, port: 0, headWaitMs: 60_000, onProblem })
+async function restart(): Promise<void> {
+  await proxy.close(100)
+  proxy = await start()
+}
+
 beforeAll(async () => {
   upstream = await startUpstream()
   ledger = await openLedger({ store: 'memory' })
-  proxy = await startProxy({ ledger, upstream: upstream.url, port: 0, headWaitMs: 60_000, onProblem })
+  proxy = await start()
 })
 afterAll(async () => {
   await proxy.close(100)
@@ -93,71 +103,118 @@ it('opencode names its session: a title and a summary are asked for in it, and t
   ).toHaveLength(1)
 })
 
-it.each([
-  ['keeps', true, 'with a header'],
-  ['drops', false, 'with a header'],
-  ['keeps', true, 'without one'],
-  ['drops', false, 'without one'],
-] as const)(
-  'a compaction in an answer is one, whether the client %s what is before it (%#, responses)',
-  async (what, keeps, how) => {
-    const headers: Record<string, string> =
-      how === 'with a header' ? { 'x-context-ledger-conversation': `provider ${what}` } : {}
-    const text = (role: string, content: string): object => ({
+/** A conversation in which the provider compacts in some answers. */
+const compactedByProvider = fc.record({
+  api: fc.constantFrom('responses', 'messages'),
+  isNamed: fc.boolean(),
+  /** The client keeps what is before the compaction. */
+  keeps: fc.boolean(),
+  isStreamed: fc.boolean(),
+  /** Of each turn: where the compaction is in the answer. */
+  turns: fc.array(fc.constantFrom('none', 'before', 'after'), { minLength: 1, maxLength: 4 }),
+  /** How the client writes the element into its next list. */
+  written: fc.constantFrom<(element: object) => object>(
+    (element) => element,
+    (element) => Object.fromEntries(Object.entries(element).toReversed()),
+    ({ id: _id, ...element }: { id?: string }) => element,
+  ),
+  isRestarted: fc.boolean(),
+})
+
+/** The elements of both APIs, and an answer with some of them. */
+const ELEMENTS = {
+  responses: {
+    path: '/v1/responses',
+    text: (role: string, content: string): object => ({
       type: 'message',
       role,
       content: [{ type: role === 'user' ? 'input_text' : 'output_text', text: content }],
-    })
-    const before = [text('user', `Count the hulls, ${what} ${how}.`)]
-    const encrypted = { id: 'cmp_1', type: 'compaction', encrypted_content: `gAAAA ${what} ${how}` }
-    const answer = [encrypted, text('assistant', 'There are nine.')]
-    const first = await send(
-      '/v1/responses',
-      { input: before },
-      { json: { id: `resp_1 ${what} ${how}`, status: 'completed', model: 'm', output: answer } },
-      headers,
-    )
-    const list = [...(keeps ? before : []), ...answer, text('user', 'And the cranes?')]
-    const second = await send('/v1/responses', { input: list }, responses.whole({ text: 'Four.' }), headers)
-    const third = await send(
-      '/v1/responses',
-      { input: [...list, text('assistant', 'Four.'), text('user', 'Thanks.')] },
-      responses.whole({ text: 'Bye.' }),
-      headers,
-    )
-    expect([second.id, third.id]).toEqual([first.id, first.id])
-    const types = await typesIn(first.id)
-    expect(types.filter((type) => type === 'CompactionObserved')).toHaveLength(1)
-    expect(types.filter((type) => type === 'MessageAppended')).toHaveLength(6)
-    const summaries: unknown[] = []
-    for await (const event of ledger.log(first.id))
-      if (event.type === 'CompactionObserved') summaries.push(event.data.summary)
-    expect(summaries).toEqual([{ kind: 'opaque' }])
-    expect(problems).toEqual([])
+    }),
+    compaction: (content: string): object => ({ id: 'cmp_1', type: 'compaction', encrypted_content: content }),
+    answer: (id: string, output: readonly object[], isStreamed: boolean): UpstreamAnswer => {
+      const response = { id, status: 'completed', model: 'm', output }
+      if (!isStreamed) return { json: response }
+      const events = [
+        ...output.map((item, at) => ({ type: 'response.output_item.done', output_index: at, item })),
+        { type: 'response.completed', response },
+      ]
+      return { chunks: events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`) }
+    },
+    body: (elements: readonly object[]): object => ({ input: elements }),
   },
-)
+  messages: {
+    path: '/v1/messages',
+    text: (role: string, content: string): object => ({ role, content: [{ type: 'text', text: content }] }),
+    compaction: (content: string): object => ({ type: 'compaction', content }),
+    answer: (id: string, elements: readonly object[]): UpstreamAnswer => ({
+      json: {
+        id,
+        type: 'message',
+        role: 'assistant',
+        model: 'm',
+        content: elements.flatMap(blocksOf),
+        stop_reason: 'end_turn',
+      },
+    }),
+    /** Elements of one answer are blocks of one message. */
+    body: (elements: readonly object[]): object => {
+      const list: { role: string; content: object[] }[] = []
+      for (const element of elements) {
+        const role = 'role' in element ? String(element.role) : 'assistant'
+        const last = list.at(-1)
+        if (last?.role === role) last.content.push(...blocksOf(element))
+        else list.push({ role, content: blocksOf(element) })
+      }
+      return { max_tokens: 9, messages: list }
+    },
+  },
+} as const
+const blocksOf = (element: object): object[] =>
+  'content' in element && Array.isArray(element.content) ? element.content : [element]
 
-it.each([
-  ['keeps', true],
-  ['drops', false],
-] as const)('the same of the Messages API, if the client %s what is before it', async (what, keeps) => {
-  const headers = { 'x-context-ledger-conversation': `anthropic ${what}` }
-  const before = [user('Count the hulls.')]
-  const content = [
-    { type: 'compaction', content: 'The user counts hulls.' },
-    { type: 'text', text: 'There are nine.' },
-  ]
-  const json = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content, stop_reason: 'end_turn' }
-  await send('/v1/messages', { max_tokens: 9, messages: before }, { json }, headers)
-  const list = [...(keeps ? before : []), { role: 'assistant', content }, user('And the cranes?')]
-  await send('/v1/messages', { max_tokens: 9, messages: list }, messages.whole({ text: 'Four.' }), headers)
-  const more = [...list, assistant('Four.'), user('Thanks.')]
-  await send('/v1/messages', { max_tokens: 9, messages: more }, messages.whole({ text: 'Bye.' }), headers)
-  const types = await typesIn(`anthropic ${what}`)
-  expect(types.filter((type) => type === 'CompactionObserved')).toHaveLength(1)
-  expect(types.filter((type) => type === 'MessageAppended')).toHaveLength(6)
-  expect(problems).toEqual([])
-})
+it('a compaction of the provider is recorded once, and its summary is unknown', async () => {
+  let number = 0
+  await fc.assert(
+    fc.asyncProperty(compactedByProvider, async ({ api, isNamed, keeps, isStreamed, turns, written, isRestarted }) => {
+      number += 1
+      const name = `provider ${String(number)}`
+      const { path, text, compaction, answer, body } = ELEMENTS[api]
+      const headers: Record<string, string> = isNamed ? { 'x-context-ledger-conversation': name } : {}
+      let list: object[] = []
+      const ids = new Set<string>()
+      for (const [at, where] of [...turns, 'none'].entries()) {
+        // Without a header, a new proxy knows a list by its beginning.
+        if (isRestarted && at === turns.length && (isNamed || keeps)) await restart()
+        list.push(text('user', `Question ${String(at)} of ${name}?`))
+        const said = text('assistant', `Answer ${String(at)} of ${name}.`)
+        const element = compaction(`gAAAA ${name} ${String(at)}`)
+        const elements = where === 'none' ? [said] : where === 'before' ? [element, said] : [said, element]
+        const { id } = await send(path, body(list), answer(`${name} ${String(at)}`, elements, isStreamed), headers)
+        ids.add(id)
+        const inList = elements.map((each) => (each === element ? written(each) : each))
+        list = where === 'none' || keeps ? [...list, ...inList] : inList.slice(elements.indexOf(element))
+      }
+      expect(ids.size).toBe(1)
+      const [id = ''] = ids
+      const texts: unknown[] = []
+      const summaries: unknown[] = []
+      for await (const event of ledger.log(id)) {
+        expect(event.type).not.toBe('MessagesWithdrawn')
+        if (isOfType(event, 'MessageAppended')) texts.push(contentText(event.data.content))
+        if (isOfType(event, 'CompactionObserved')) summaries.push(event.data.summary)
+      }
+      expect(texts).toEqual(
+        [...turns, 'none'].flatMap((_where, at) => [
+          `Question ${String(at)} of ${name}?`,
+          `Answer ${String(at)} of ${name}.`,
+        ]),
+      )
+      expect(summaries).toEqual(turns.filter((where) => where !== 'none').map(() => ({ kind: 'opaque' })))
+      expect(problems).toEqual([])
+    }),
+    { numRuns: runsOf(100) },
+  )
+}, 900_000)
 
 it.each([
   ['gzip without its header', { 'content-type': 'application/json' }, gzipSync('{"choices":[]}'), 'gzip'],
