@@ -277,6 +277,24 @@ function keptLength(entries: readonly Entry[], messages: readonly SourceMessage[
   return 0
 }
 
+/** The kept messages, and the recorded results after them: a program may write their calls into a message of its own. */
+function withResults(
+  { entries }: TrackedConversation,
+  messages: readonly SourceMessage[],
+  kept: ReadonlyMap<number, number>,
+): Map<number, number> {
+  const matched = new Map(kept)
+  let last = Math.max(-1, ...kept.values())
+  for (const [index, { hash, input }] of messages.entries()) {
+    if (input.role !== 'tool' || matched.has(index)) continue
+    const match = entries.findIndex((entry, at) => at > last && entry.id !== undefined && entry.hash === hash)
+    if (match === -1) continue
+    matched.set(index, match)
+    last = match
+  }
+  return matched
+}
+
 /**
  * How a list that no header identifies restarts a conversation; undefined if it does not prove it. It has the same
  * instructions and tools, and begins with a summary that the conversation contains, or with at most one message that is
@@ -314,9 +332,10 @@ export function provenRestart(
     // After its summary, a program may let the model go on without a new message.
     const hasNext = messages.length > start || summary !== undefined
     if (!isProven || length === entries.length || !hasNext) continue
+    const kept = new Map(tail.map((_entry, index) => [start + index, entries.length - length + index]))
     return {
       kind: 'restarts',
-      matchedEntries: new Map(tail.map((_entry, index) => [start + index, entries.length - length + index])),
+      matchedEntries: withResults(conversation, messages, kept),
       summaryIndex: start === 0 ? undefined : 0,
       answerId: summary?.id,
     }

@@ -59,7 +59,8 @@ export class OwnedRecorder {
     const start = hasSameInstructions
       ? conversation
       : await this.recordEdits(conversation, instructions, unchanged, unchanged.length, identity)
-    await this.recordOwnCompaction(start, messages, match, matchedIds(conversation, match), attributes, identity)
+    const ids = withoutCopiedCalls(messages, matchedIds(conversation, match))
+    await this.recordOwnCompaction(start, messages, match, ids, attributes, identity)
     return start
   }
 
@@ -180,6 +181,19 @@ export class OwnedRecorder {
     conversation.branchSeed = branchSeed
     conversation.entries = entries
   }
+}
+
+/**
+ * The ids of the kept messages without results of which the program copied the call into a new message. The context of the
+ * ledger has both calls, and each needs a result.
+ */
+function withoutCopiedCalls(
+  messages: readonly SourceMessage[],
+  ids: ReadonlyMap<number, string>,
+): ReadonlyMap<number, string> {
+  const added = messages.filter((_message, index) => !ids.has(index))
+  const copied = new Set(added.flatMap(({ input }) => (input.tool_calls ?? []).map(({ id }) => id)))
+  return new Map([...ids].filter(([index]) => !copied.has(messages[index]?.input.tool_call_id ?? '')))
 }
 
 /** The recorded messages before `from`, and those that left the client's list by its own compaction. */

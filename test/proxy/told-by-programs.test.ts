@@ -321,6 +321,37 @@ describe('a program without a name for its session, such as Copilot CLI', () => 
     expect((await typesIn(id)).filter((type) => type === 'CompactionObserved')).toHaveLength(1)
   })
 
+  it('writes a pending call into a message of its own after its summary: the result is recorded once', async () => {
+    const list = [{ role: 'system', content: 'You are at the sluice.' }, user('Open the sluice.')]
+    const call = { id: 'call_sluice', name: 'bash', input: { command: 'open' } }
+    const { id } = await ask(list, chat.whole({ text: 'I open it.', calls: [call] }))
+    const function_ = { name: call.name, arguments: JSON.stringify(call.input) }
+    const calling = (content: string): object => ({
+      ...assistant(content),
+      tool_calls: [{ id: call.id, type: 'function', function: function_ }],
+    })
+    const result = { role: 'tool', tool_call_id: call.id, content: 'It is open.' }
+    const marked = { 'x-interaction-type': 'conversation-compaction' }
+    await ask([...list, calling('I open it.'), result, QUESTION], chat.whole({ text: summary }), marked)
+    const compacted = [list[0] ?? {}, user(`Before: ${summary}`), calling('Got it.'), result]
+    expect((await ask(compacted, chat.whole({ text: 'Done.' }))).id).toBe(id)
+    expect((await ask([...compacted, assistant('Done.'), user('Thanks.')], chat.whole({ text: 'Bye.' }))).id).toBe(id)
+    const { messages } = await ledger.context(id)
+    expect(messages.map(({ role }) => role)).toEqual([
+      'system',
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+      'user',
+      'assistant',
+    ])
+    const roles: string[] = []
+    for await (const event of ledger.log(id)) if (isOfType(event, 'MessageAppended')) roles.push(event.data.role)
+    expect(roles.filter((role) => role === 'tool')).toHaveLength(1)
+    expect((await typesIn(id)).filter((type) => type === 'CompactionObserved')).toHaveLength(1)
+  })
+
   it('continues its conversation with other instructions, if the list is long enough to prove it', async () => {
     const list = asked('the weir')
     const id = await begin(list)

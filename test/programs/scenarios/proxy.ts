@@ -4,6 +4,7 @@
  * questions of the program known as what they are.
  */
 import { openLedger, type ConversationSummary, type Ledger } from '../../../src/index.js'
+import { contentText } from '../../../src/domain/values/message.js'
 import { isOfType } from '../../../src/recording/read-event.js'
 import { logsOf, messagesIn, type RecordedLog } from '../imported.js'
 import { MODEL_APIS } from '../model/apis.js'
@@ -43,16 +44,26 @@ const pathOf = (path: string): string => path.split('?', 1)[0] ?? path
 /** A text without white space and quotation marks, which programs and titles change. */
 const plainWords = (text: string): string => text.replaceAll(/[\s"“”…]+/gu, ' ').trim()
 
-/** The log without the messages that were withdrawn. */
-function withoutWithdrawn({ conversationId, events }: RecordedLog): RecordedLog {
+/**
+ * The log without the messages that were withdrawn, and without the summaries of the program in its list: they may quote
+ * prompts.
+ */
+function withoutSummaries({ conversationId, events }: RecordedLog): RecordedLog {
   const withdrawn = new Set(
     events
       .filter((event) => isOfType(event, 'MessagesWithdrawn'))
       .flatMap(({ data }) => data.messages.map(({ messageId }) => messageId)),
   )
-  const remaining = events.filter(
-    (event) => !isOfType(event, 'MessageAppended') || !withdrawn.has(event.data.messageId),
+  const summaries = new Set(
+    events
+      .filter((event) => isOfType(event, 'CompactionObserved'))
+      .flatMap(({ data: { summary } }) => (summary.kind === 'text' ? [summary.text] : [])),
   )
+  const remaining = events.filter((event) => {
+    if (!isOfType(event, 'MessageAppended')) return true
+    const { messageId, role, content } = event.data
+    return !withdrawn.has(messageId) && !(role === 'user' && summaries.has(contentText(content)))
+  })
   return { conversationId, events: remaining }
 }
 
@@ -146,7 +157,7 @@ class ProxiedLedger {
     private readonly turns: ProxiedTurns,
     private readonly ledger: Ledger,
     private readonly listed: readonly ConversationSummary[],
-    /** Without withdrawn messages. */
+    /** Without withdrawn messages and summaries. */
     private readonly logs: readonly RecordedLog[],
     /** Model requests of the mode. */
     private readonly received: readonly ReceivedRequest[],
@@ -165,7 +176,7 @@ class ProxiedLedger {
         ledger,
         listed.map(({ conversationId }) => conversationId),
       )
-      const checks = new ProxiedLedger(trial, mode, turns, ledger, listed, logs.map(withoutWithdrawn), received)
+      const checks = new ProxiedLedger(trial, mode, turns, ledger, listed, logs.map(withoutSummaries), received)
       checks.conversations()
       checks.unreadable()
       checks.messages()
@@ -225,13 +236,12 @@ class ProxiedLedger {
     )
     const calls = answered.flatMap(({ answer }) => answer?.calls ?? []).filter(({ id }) => sent.has(id))
     const results = this.logs.flatMap(({ events }) =>
-      events.filter((event) => isOfType(event, 'MessageAppended') && event.data.role === 'tool'),
+      events.filter((event) => isOfType(event, 'MessageAppended')).filter(({ data }) => data.role === 'tool'),
     )
-    this.check(
-      'each result once',
-      results.length === calls.length,
-      `${String(results.length)} results of ${String(calls.length)} calls`,
-    )
+    // The context of the ledger keeps a call that the program copies into its list after a compaction: each has a result.
+    const answeredCalls = results.map(({ data }) => data.toolCallId)
+    const count = this.mode === 'compact' ? new Set(answeredCalls).size : answeredCalls.length
+    this.check('each result once', count === calls.length, `${String(count)} results of ${String(calls.length)} calls`)
   }
 
   private compactions(): void {
