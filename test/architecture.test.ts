@@ -61,7 +61,7 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
     'projections/engine',
     'projections/read-models',
   ],
-  'src/sdk': [...CORE, 'src/importers', 'src/model-apis', 'src/library'],
+  'src/sdk': [...CORE, 'src/secrets', 'src/importers', 'src/model-apis', 'src/library'],
   'src/page': [...CORE, 'src/recording', 'src/history', 'src/forgotten', 'projections/read-models', 'src/library'],
   'src/schema': CORE,
   'src/service': [...CORE, 'src/schema', 'src/library', 'src/page'],

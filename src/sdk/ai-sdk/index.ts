@@ -8,4 +8,5 @@ export {
   type PreparedStep,
   type StepToPrepare,
 } from './steps.js'
+export { loadUIMessages, saveUIMessages } from './ui-messages.js'
 export type { RecordingOptions as KeptIn, ListRecordingOptions as ListKeptIn } from '../options.js'
