@@ -1,11 +1,13 @@
 /**
- * List prices of known models in USD per million tokens, from the pages of the providers: developers.openai.com/api/docs/pricing,
- * platform.claude.com/docs/en/about-claude/pricing and ai.google.dev/gemini-api/docs/pricing. They are the prices of
- * direct requests without discounts, such as batches or cached tokens, and within the model's default window. The
- * table has no model with a price that depends on the length of the request.
+ * List prices of known models in USD per million tokens, as their providers published them
+ * (developers.openai.com/api/docs/pricing, platform.claude.com/docs/en/about-claude/pricing,
+ * ai.google.dev/gemini-api/docs/pricing). Only `gpt-5-mini`, `gpt-5-nano`, Claude 3.5 Haiku and Claude 4 were compared
+ * with copies of these pages; the others come from secondary sources. They are the prices of direct requests without
+ * discounts, such as batches or cached tokens, and within the model's default window. The table has no model with a price
+ * that depends on the length of the request.
  */
 
-/** The day on which the table was compared with its sources. */
+/** The day on which the table was made. A provider can have changed a price before or after it. */
 const AS_OF = '2026-11-29'
 
 const LIST: readonly (readonly [model: string, promptPerMillion: number, completionPerMillion: number])[] = [
