@@ -1,4 +1,5 @@
 /** A real agent program: how it is installed, configured and driven without a terminal. */
+import type { Key } from './processes.js'
 import type { ModelClient } from './model/server.js'
 import type { ProcessResult } from './processes.js'
 
@@ -24,7 +25,7 @@ export interface AgentCommand {
   readonly words: readonly string[]
   readonly input?: string
   /** The program needs a terminal: it gets these keys, one entry after each time that it is quiet. */
-  readonly keys?: readonly string[]
+  readonly keys?: readonly Key[]
 }
 
 /** The program of an MCP server, and its arguments. */

@@ -19,7 +19,7 @@ export interface ProcessOptions {
   /** Milliseconds. Default: 10 minutes, for a loaded machine. */
   readonly limitMs?: number
   /** Runs it in a terminal and types these keys, one entry each time that its output is quiet. */
-  readonly keys?: readonly string[] | undefined
+  readonly keys?: readonly Key[] | undefined
   /** Sends SIGINT when it is aborted. */
   readonly interrupt?: AbortSignal
 }
@@ -53,17 +53,24 @@ const inTerminal = (words: readonly string[]): readonly string[] => [
   '/dev/null',
 ]
 
+/** Keys that are typed, or a text that the terminal shows before the next ones. */
+export type Key = string | { readonly after: string }
+
 /** Types keys when the output is quiet, and answers the program's questions to its terminal. */
-function typeKeys({ stdin, stdout }: ChildProcessWithoutNullStreams, keys: readonly string[]): void {
+function typeKeys({ stdin, stdout }: ChildProcessWithoutNullStreams, keys: readonly Key[]): void {
   const rest = [...keys]
   let timer: NodeJS.Timeout | undefined
+  let shown = ''
   const typeNext = (): void => {
-    const next = rest.shift()
-    if (next === undefined) return
-    stdin.write(next)
+    const [next] = rest
+    // More output begins the wait again.
+    if (next === undefined || (typeof next !== 'string' && !shown.includes(next.after))) return
+    rest.shift()
+    if (typeof next === 'string') stdin.write(next)
     timer = setTimeout(typeNext, QUIET_MS)
   }
   stdout.on('data', (text: string) => {
+    shown += text
     for (const [question, answer] of TERMINAL_ANSWERS) if (text.includes(question)) stdin.write(answer)
     clearTimeout(timer)
     timer = setTimeout(typeNext, QUIET_MS)

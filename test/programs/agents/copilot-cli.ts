@@ -57,7 +57,7 @@ export const copilotCli: AgentProgram = {
   },
   compact: (session) => ({
     words: ['--allow-all', `--resume=${session}`],
-    keys: ['/compact', '\r', '/exit', '\r'],
+    keys: [{ after: 'Do you trust' }, '\r', '/compact', '\r', '/exit', '\r'],
   }),
   async addMcpServer({ home }, [command, ...args]) {
     await mkdir(join(home, '.copilot'), { recursive: true })

@@ -66,7 +66,11 @@ export const opencode: AgentProgram = {
     const id = events.find(({ sessionID }) => typeof sessionID === 'string')?.['sessionID']
     return typeof id === 'string' ? id : undefined
   },
-  compact: (session) => ({ words: ['--session', session], keys: ['/compact', '\r', '/exit', '\r'] }),
+  compact: (session) => ({
+    words: ['--session', session],
+    // It ignores keys until it shows its last line.
+    keys: [{ after: 'commands' }, '/compact', '\r', '/exit', '\r'],
+  }),
   tokensToCompact: CONTEXT_WINDOW,
   additions: [],
 }
