@@ -83,7 +83,9 @@ it.each(isLong ? agents : agents.slice(0, 1))(
       const answer = answerAt(turn)
       const at = await cycles().catch(() => 0)
       const sent = await ask(answer)
-      if (before?.cycles === at && before.sent.some((each, place) => sent[place] !== each)) changed.push(turn)
+      // A cycle may complete while the request is made.
+      if (before?.cycles === (await cycles()) && before.sent.some((each, place) => sent[place] !== each))
+        changed.push(turn)
       before = { sent, cycles: at }
       agent.takes(answer, turn)
     }
