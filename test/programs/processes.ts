@@ -34,6 +34,8 @@ function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   }
 }
 
+/** How long a user waits before the next attempt to interrupt a program. */
+const AGAIN_MS = 10_000
 /** How long the output of a program is quiet before the next keys. */
 const QUIET_MS = 4_000
 /** Questions of programs to their terminal, with the answers of one: the place of the cursor, and the kind of terminal. */
@@ -119,14 +121,18 @@ export async function runProcess(
     isTimedOut = true
     endGroup(child.pid, 'SIGKILL')
   }, limitMs)
+  let again: NodeJS.Timeout | undefined
   const onInterrupt = (): void => {
     child.kill('SIGINT')
+    // As a user presses the keys again where nothing happens.
+    again ??= setInterval(onInterrupt, AGAIN_MS)
   }
   interrupt?.addEventListener('abort', onInterrupt)
   try {
     await once(child, 'close')
   } finally {
     clearTimeout(timer)
+    clearInterval(again)
     interrupt?.removeEventListener('abort', onInterrupt)
     endGroup(child.pid, 'SIGKILL')
   }
