@@ -20,7 +20,7 @@ export interface ProcessOptions {
   readonly limitMs?: number
   /** Runs it in a terminal and types these keys, one entry each time that its output is quiet. */
   readonly keys?: readonly Key[] | undefined
-  /** Sends SIGINT when it is aborted. */
+  /** Sends SIGINT to its process group when it is aborted. */
   readonly interrupt?: AbortSignal
 }
 
@@ -34,8 +34,6 @@ function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   }
 }
 
-/** How long a user waits before the next attempt to interrupt a program. */
-const AGAIN_MS = 10_000
 /** How long the output of a program is quiet before the next keys. */
 const QUIET_MS = 4_000
 /** Questions of programs to their terminal, with the answers of one: the place of the cursor, and the kind of terminal. */
@@ -121,18 +119,15 @@ export async function runProcess(
     isTimedOut = true
     endGroup(child.pid, 'SIGKILL')
   }, limitMs)
-  let again: NodeJS.Timeout | undefined
+  // As a terminal does: also to what the program started.
   const onInterrupt = (): void => {
-    child.kill('SIGINT')
-    // As a user presses the keys again where nothing happens.
-    again ??= setInterval(onInterrupt, AGAIN_MS)
+    endGroup(child.pid, 'SIGINT')
   }
   interrupt?.addEventListener('abort', onInterrupt)
   try {
     await once(child, 'close')
   } finally {
     clearTimeout(timer)
-    clearInterval(again)
     interrupt?.removeEventListener('abort', onInterrupt)
     endGroup(child.pid, 'SIGKILL')
   }
