@@ -344,8 +344,8 @@ export function provenRestart(
 }
 
 /**
- * Whether a list continues a conversation up to its last answer although its instructions differ: many programs write a date or a list of
- * files into them. Short conversations may be equal by chance.
+ * Whether a list continues a conversation up to its last answer although its instructions differ: many programs write a
+ * date or a list of files into them. Short conversations may be equal by chance.
  */
 export function isProvenContinuation(conversation: TrackedConversation, { messages, tools }: ProxyRequest): boolean {
   const entries = conversation.entries.slice(0, answeredLength(conversation))

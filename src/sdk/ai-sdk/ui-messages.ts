@@ -383,26 +383,15 @@ function freeId(id: string, ids: ReadonlySet<string>): string {
   return `${id}~${String(number)}`
 }
 
+const COMPARED = ['role', 'content', 'toolCalls', 'toolCallId', 'extra', 'attributes'] as const
+
 /** Whether a message is recorded as it is. An erased one counts as recorded. */
 function isRecorded(input: SavedInput, recorded: Recorded | undefined): boolean {
   if (recorded === undefined || !hasIdOf(recorded, input.id)) return false
   const parsed = parseMessage(input)
   if (recorded.erased === true || E.isLeft(parsed)) return recorded.erased === true
-  const facts = ({
-    role,
-    content,
-    toolCalls,
-    toolCallId,
-    extra,
-    attributes,
-  }: MessageBody & { readonly attributes?: Fields | undefined }): unknown => ({
-    role,
-    content,
-    toolCalls,
-    toolCallId,
-    extra,
-    attributes,
-  })
+  const facts = (message: MessageBody & { readonly attributes?: Fields | undefined }): unknown =>
+    COMPARED.map((field) => message[field])
   return isSameExceptSecrets(facts(recorded), facts(parsed.right))
 }
 
