@@ -1,8 +1,8 @@
 /**
- * The sources as tests import them: one script, which a worker of jest compiles once and runs in each of its test files
- * (environment.mjs). Jest would load their 700 modules, and as many of the packages, one by one for each test file.
+ * The sources as tests import them: one script, which a worker of jest runs once (environment.mjs). Jest would load their
+ * 700 modules, and as many of the packages, one by one for each test file.
  *
- * A module of the program that a test imports is replaced by a stub (source-stub.mjs), which exports what the module
+ * A module of the program that a test imports is replaced by a stub (transform.mjs), which exports what the module
  * exports in the script. A module in the script runs when it is first needed.
  */
 import { decode, encode } from '@jridgewell/sourcemap-codec'
