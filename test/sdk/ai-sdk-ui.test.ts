@@ -226,3 +226,65 @@ it('law: what is loaded is what was saved last, whatever its parts; saving it ag
     { numRuns: 12 },
   )
 })
+
+it('law: a save reads the events since the last one and what changed, however long the conversation is', async () => {
+  /** A process: it has its own knowledge of what is saved, and counts the events that it reads. */
+  const openProcess = () => {
+    const process = {
+      read: 0,
+      append: ledger.append.bind(ledger),
+      amend: ledger.amend.bind(ledger),
+      async *log(...given: Parameters<Ledger['log']>) {
+        for await (const event of ledger.log(...given)) {
+          process.read += 1
+          yield event
+        }
+      },
+    }
+    return process
+  }
+  const step = fc.record({
+    process: fc.constantFrom(0, 0, 1),
+    change: fc.constantFrom('longer', 'longer', 'same', 'keys', 'edited', 'shorter', 'recorded otherwise'),
+    at: fc.nat(30),
+  })
+  let number = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
+      number += 1
+      const id = `bounded-${String(number)}`
+      const processes = [openProcess(), openProcess()]
+      const savedAt = [-1, -1]
+      let messages: UIMessage[] = TALK
+      for (const [index, { process, change, at }] of steps.entries()) {
+        const from = at % (messages.length + 1)
+        let changed = 0
+        if (change === 'longer')
+          messages = [...messages, ...TALK.map((each) => ({ ...each, id: `${each.id}-${String(index)}` }))]
+        if (change === 'keys')
+          messages = messages.map(({ id: each, parts, ...fields }) => ({ parts, ...fields, id: each }))
+        if (change === 'shorter') messages = messages.slice(0, from)
+        if (change === 'edited' && messages[from] !== undefined) {
+          messages = messages.with(from, { ...messages[from], parts: [{ type: 'text', text: String(index) }] })
+          changed = 1
+        }
+        if (change === 'recorded otherwise')
+          await ledger.append(id, { role: 'user', content: `By hand ${String(index)}` })
+        const reader = processes[process]
+        if (reader === undefined) throw new Error('no such process')
+        const before = await ledger.messages(id).then(
+          ({ revision }) => revision,
+          () => -1,
+        )
+        reader.read = 0
+        await saveUIMessages(reader, id, messages)
+        const since = before - (savedAt[process] ?? 0)
+        expect(reader.read).toBeLessThanOrEqual(since + 1 + changed)
+        savedAt[process] = before
+        const loaded = await loadUIMessages(ledger, id)
+        expect(loaded.filter(({ parts }) => !JSON.stringify(parts).includes('By hand'))).toEqual(messages)
+      }
+    }),
+    { numRuns: 10 },
+  )
+})

@@ -8,5 +8,6 @@ export {
   type PreparedStep,
   type StepToPrepare,
 } from './steps.js'
-export { loadUIMessages, saveUIMessages } from './ui-messages.js'
+export { saveUIMessages } from './save-ui-messages.js'
+export { loadUIMessages } from './ui-messages.js'
 export type { RecordingOptions as KeptIn, ListRecordingOptions as ListKeptIn } from '../options.js'

@@ -1,15 +1,13 @@
 /**
- * Saves the messages of the AI SDK's user interface (`UIMessage`, as `useChat` has them) in a ledger, and loads them. A
- * step of an answer is one message of the ledger, and each tool result another one, so that the ledger's context has them
+ * Converts the messages of the AI SDK's user interface (`UIMessage`, as `useChat` has them) to messages of a ledger, and
+ * loads them from it. A step of an answer is one message of the ledger, and each tool result another one, so that the ledger's context has them
  * in their form for a model. Everything that a model does not receive is in the attribute `uiMessage`.
  */
 import type { UIMessage } from 'ai'
-import { either as E } from 'fp-ts'
 import { z } from 'zod'
 import type { EventData } from '../../domain/events/index.js'
 import { issueSentence } from '../../domain/values/issue-sentence.js'
 import type { MessageInput, MessagePart } from '../../domain/values/chat-message.js'
-import { parseMessage, type MessageBody } from '../../domain/values/message.js'
 import { isLedgerError } from '../../lib/ledger-error.js'
 import type { Ledger } from '../../library/ledger.js'
 import { problem } from '../../library/problem.js'
@@ -54,7 +52,7 @@ const attributeSchema = z.looseObject({
 })
 type UiAttribute = z.infer<typeof attributeSchema>
 
-type Recorded = EventData<'MessageAppended'>
+export type Recorded = EventData<'MessageAppended'>
 
 const DATA_URL = /^data:[^;,]*;base64,([A-Za-z0-9+/]+=*)$/u
 
@@ -112,7 +110,7 @@ const stateBy = (output: Fields | undefined): string =>
 const RESULT_FIELDS = new Set(['output', 'errorText', 'preliminary', 'resultProviderMetadata'])
 
 /** A message of the ledger for a UI message, with its id if it was not replaced. */
-type SavedInput = MessageInput & { readonly id: string }
+export type SavedInput = MessageInput & { readonly id: string }
 
 /** Builds the messages of the ledger for one step of a UI message. */
 class Step {
@@ -209,7 +207,7 @@ function inputsOf(message: UiJson): SavedInput[] {
 /** What the AI SDK has in addition to a message of the chat API, as `toLedger` records it. */
 const extraOf = ({ extra }: Recorded): Fields => fieldsOf(fieldsOf(extra)['ai_sdk'])
 
-const attributeOf = ({ attributes }: Recorded): UiAttribute | undefined =>
+export const attributeOf = ({ attributes }: Recorded): UiAttribute | undefined =>
   attributeSchema.safeParse(attributes?.['uiMessage']).data
 
 const partsOf = ({ content }: Recorded): readonly MessagePart[] =>
@@ -332,29 +330,19 @@ function uiMessagesOf(recorded: readonly Recorded[]): UiJson[] {
   return list
 }
 
-/** The recorded messages of a conversation. */
-interface RecordedConversation {
-  /** Messages that were not withdrawn, in order; also those that a compaction removed from the context. */
-  readonly messages: readonly Recorded[]
-  /** The ids of all messages, also of withdrawn ones. */
-  readonly ids: ReadonlySet<string>
-}
-
-async function recordedIn(ledger: Pick<Ledger, 'log'>, conversationId: string): Promise<RecordedConversation> {
+/** The recorded messages that were not withdrawn, in order; also those that a compaction removed from the context. */
+async function recordedIn(ledger: Pick<Ledger, 'log'>, conversationId: string): Promise<Recorded[]> {
   const messages = new Map<string, Recorded>()
-  const ids = new Set<string>()
   try {
     for await (const event of ledger.log(conversationId)) {
-      if (event.type === 'MessageAppended') {
-        messages.set(event.data.messageId, event.data)
-        ids.add(event.data.messageId)
-      } else if (event.type === 'MessagesWithdrawn')
+      if (event.type === 'MessageAppended') messages.set(event.data.messageId, event.data)
+      else if (event.type === 'MessagesWithdrawn')
         for (const { messageId } of event.data.messages) messages.delete(messageId)
     }
   } catch (error) {
     if (!isLedgerError(error, 'NoSuchConversation')) throw error
   }
-  return { messages: [...messages.values()], ids }
+  return [...messages.values()]
 }
 
 /**
@@ -366,72 +354,18 @@ export async function loadUIMessages<Message extends UIMessage = UIMessage>(
   ledger: Pick<Ledger, 'log'>,
   conversationId: string,
 ): Promise<Message[]> {
-  const { messages } = await recordedIn(ledger, checkConversationId(conversationId))
+  const messages = await recordedIn(ledger, checkConversationId(conversationId))
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the caller names the type that it saved
   return uiMessagesOf(messages) as unknown as Message[]
 }
 
-/** Whether a recorded message has this id, or the id of a replacement of the message with this id. */
-const hasIdOf = ({ messageId }: Recorded, id: string): boolean =>
-  messageId === id || (messageId.startsWith(`${id}~`) && /^\d+$/u.test(messageId.slice(id.length + 1)))
-
-/** The id of a message that is recorded now: another one if a withdrawn message has it. */
-function freeId(id: string, ids: ReadonlySet<string>): string {
-  if (!ids.has(id)) return id
-  let number = 2
-  while (ids.has(`${id}~${String(number)}`)) number += 1
-  return `${id}~${String(number)}`
-}
-
-const COMPARED = ['role', 'content', 'toolCalls', 'toolCallId', 'extra', 'attributes'] as const
-
-/** Whether a message is recorded as it is. An erased one counts as recorded. */
-function isRecorded(input: SavedInput, recorded: Recorded | undefined): boolean {
-  if (recorded === undefined || !hasIdOf(recorded, input.id)) return false
-  const parsed = parseMessage(input)
-  if (recorded.erased === true || E.isLeft(parsed)) return recorded.erased === true
-  const facts = (message: MessageBody & { readonly attributes?: Fields | undefined }): unknown =>
-    COMPARED.map((field) => message[field])
-  return isSameExceptSecrets(facts(recorded), facts(parsed.right))
-}
-
-/** The messages as JSON, checked. */
-function parsedList(messages: readonly UIMessage[]): readonly UiJson[] {
+/** The messages of the ledger for UI messages, which are checked first. */
+export function inputsOfList(messages: readonly UIMessage[]): SavedInput[] {
   const parsed = listSchema.safeParse(toJson('messages', messages))
   if (!parsed.success) {
     const [issue] = parsed.error.issues
     const field = ['messages', ...(issue?.path ?? [])].map(String).join('.')
     throw problem({ kind: 'BadInput', field, detail: issueSentence(issue) })
   }
-  return parsed.data
-}
-
-/**
- * Saves the UI messages of a conversation. The list is the source of truth: new messages are recorded, and from the first
- * one that changed, the recorded messages are withdrawn and those of the list recorded instead. Saving the same list again
- * records nothing. Messages that were recorded in other ways remain.
- */
-export async function saveUIMessages(
-  ledger: Pick<Ledger, 'append' | 'amend' | 'log'>,
-  conversationId: string,
-  messages: readonly UIMessage[],
-): Promise<void> {
-  const id = checkConversationId(conversationId)
-  const inputs = parsedList(messages).flatMap(inputsOf)
-  const ids = new Set<string>()
-  const repeated = inputs.find((input) => ids.size === ids.add(input.id).size)
-  if (repeated !== undefined)
-    throw problem({ kind: 'BadInput', field: 'messages', detail: `use the id "${repeated.id}" twice` })
-  const recorded = await recordedIn(ledger, id)
-  const saved = recorded.messages.filter(
-    (message) =>
-      attributeOf(message) !== undefined ||
-      (message.erased === true && inputs.some((input) => hasIdOf(message, input.id))),
-  )
-  const changed = inputs.findIndex((input, at) => !isRecorded(input, saved[at]))
-  const same = changed === -1 ? inputs.length : changed
-  const withdraw = saved.slice(same).map(({ messageId }) => messageId)
-  const append = inputs.slice(same).map((input) => ({ ...input, id: freeId(input.id, recorded.ids) }))
-  if (withdraw.length > 0) await ledger.amend(id, { withdraw, append })
-  else if (append.length > 0) await ledger.append(id, append)
+  return parsed.data.flatMap(inputsOf)
 }
