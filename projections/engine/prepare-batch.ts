@@ -44,7 +44,8 @@ function stopAt(
 
 /** Receives the events of a batch, in order. */
 interface BatchReceiver {
-  event(event: RecordedEvent): void
+  /** @param length length of its data */
+  event(event: RecordedEvent, length: number): void | Promise<void>
   /** An event that could not be read. */
   unreadable(stored: StoredEvent, error: unknown): void
 }
@@ -87,8 +88,9 @@ export function createReader(
         }
         try {
           const event = await decode(item.value)
-          receiver.event(event)
-          characters += dataLengthOf(item.value)
+          const length = dataLengthOf(item.value)
+          await receiver.event(event, length)
+          characters += length
         } catch (error) {
           if (isInfrastructureFailure(error)) throw error
           receiver.unreadable(item.value, error)
@@ -212,8 +214,11 @@ export async function prepare(reader: Reader, targets: readonly Target[], limit:
   const collectors = targets.filter((target) => target.stop === undefined).map(createCollector)
   const collectorsOf = createDispatch(collectors)
   const batch = await reader.next(limit, {
-    event(event) {
-      for (const collector of collectorsOf(event.stream)) collector.add(event)
+    async event(event, length) {
+      for (const collector of collectorsOf(event.stream)) {
+        if (isPauseDue(length)) await pause()
+        collector.add(event)
+      }
     },
     unreadable(stored, error) {
       for (const collector of collectorsOf(stored.stream)) collector.refuse(stored, error)

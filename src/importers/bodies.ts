@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { isRecord } from '../lib/is-record.js'
 import { exactText, recordable } from '../lib/json.js'
 import { parseMessage, type ContentPart, type MessageBody } from '../domain/values/message.js'
+import { withinValues } from './content-part.js'
 import type { SourceLocation } from './transcript.js'
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -66,7 +67,8 @@ export const roundedText = (value: unknown): string =>
   JSON.stringify(value, (_key, item: unknown) => (typeof item === 'bigint' ? Number(item) : item)) ?? 'null'
 
 /** Why the ledger would reject a body; undefined if it accepts it. */
-export function refusalOf({ role, content, name, toolCalls, toolCallId, extra }: MessageBody): string | undefined {
+export function refusalOf(body: MessageBody): string | undefined {
+  const { role, content, name, toolCalls, toolCallId, extra } = withinValues(body)
   const input = { ...extra, role, content, name, tool_calls: toolCalls, tool_call_id: toolCallId }
   const parsed = parseMessage(recordable(input))
   return E.isLeft(parsed) ? `${parsed.left.field} ${parsed.left.detail}` : undefined

@@ -11,6 +11,7 @@ import { isRecord } from '../lib/is-record.js'
 import { recordable } from '../lib/json.js'
 import { textIn } from '../lib/text-in.js'
 import { countIn, type Fields, inside, listIn, timeIn } from './bodies.js'
+import { inputWithinValues } from './content-part.js'
 import { knownUsage, messageItems } from './message-items.js'
 import { jsonColumn } from './sqlite.js'
 import { withoutRepeats } from './repeats.js'
@@ -39,7 +40,7 @@ interface RequestMessage {
 }
 
 function messageIn(value: unknown): RequestMessage | undefined {
-  const parsed = parseMessage(recordable(value))
+  const parsed = parseMessage(recordable(inputWithinValues(value)))
   if (E.isLeft(parsed)) return undefined
   const { role, content, name, toolCalls, toolCallId, extra } = parsed.right
   const body: MessageBody = { role, content, name, toolCalls, toolCallId, extra }

@@ -10,6 +10,7 @@ import { recordable } from '../lib/json.js'
 import { textIn } from '../lib/text-in.js'
 import { type Fields } from './bodies.js'
 import type { ContentId } from './content-id.js'
+import { inputWithinValues } from './content-part.js'
 import { withoutRepeats } from './repeats.js'
 import type { Head, Importer, Layout, TranscriptItem, TranscriptReader, TranscriptRecord } from './transcript.js'
 
@@ -38,7 +39,7 @@ function* readLine({ value, where }: TranscriptRecord, contentId: ContentId): Ge
   yield { kind: 'conversation', sourceId: named[0] ?? contentId(canonicalJson(recordable(chat.messages))), where }
   for (const [at, message] of chat.messages.entries()) {
     const location = { ...where, path: `messages[${String(at)}]` }
-    const parsed = parseMessage(recordable(message))
+    const parsed = parseMessage(recordable(inputWithinValues(message)))
     if (E.isLeft(parsed)) {
       const { field, detail } = parsed.left
       yield { kind: 'damage', detail: `is no message: ${field} ${detail}`, isCut: false, where: location }

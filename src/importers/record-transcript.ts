@@ -24,7 +24,7 @@ import type { Redactor } from '../secrets/redact.js'
 import { isSameExceptSecrets } from '../secrets/same-except-secrets.js'
 import { summaryFrom } from './message-items.js'
 import { contentOf, linePlace } from './bodies.js'
-import { contentParts } from './content-part.js'
+import { contentParts, withinValues } from './content-part.js'
 import { observedConversationId } from './observed-id.js'
 import { wasRounded } from './rounded.js'
 import type {
@@ -512,7 +512,7 @@ class Recording {
       if (entry.kind === 'inserted')
         entries.push({
           kind: 'inserted',
-          body: bodyOf(entry.body),
+          body: bodyOf(withinValues(entry.body)),
           ...(entry.isSummary === undefined ? {} : { isSummary: entry.isSummary }),
         })
       else if (entry.kind === 'missing') entries.push({ kind: 'missing', sourceId: entry.sourceId })
@@ -606,7 +606,8 @@ class Recording {
     return recorded
   }
 
-  private async edit(item: EditItem): Promise<E.Either<TranscriptFailure, undefined>> {
+  private async edit(received: EditItem): Promise<E.Either<TranscriptFailure, undefined>> {
+    const item = { ...received, content: withinValues({ content: received.content }).content }
     const messageId = this.idsOf(item.sourceId)[item.part]
     const content = await this.redacted(item.content)
     if (E.isLeft(content)) return content
@@ -682,8 +683,9 @@ class Recording {
   async take(item: TranscriptItem): Promise<E.Either<TranscriptFailure, undefined>> {
     if (this.isCheck && (item.kind !== 'message' || this.hashes.size === 0)) return E.right(undefined)
     if (item.kind === 'message') {
-      const body = await this.redacted(item.body)
-      return E.isLeft(body) ? body : await this.message(item, body.right)
+      const received = withinValues(item.body)
+      const body = await this.redacted(received)
+      return E.isLeft(body) ? body : await this.message({ ...item, body: received }, body.right)
     }
     if (item.kind === 'left-out' || item.kind === 'conversation') return E.right(undefined)
     return await this.withRetry(() => this.act(item))
@@ -719,7 +721,8 @@ const isRecordedForm = (recorded: MessageBody | undefined, now: MessageBody): bo
   isSameExceptSecrets(recorded, now) ||
   wasOfUser(recorded, now) ||
   hasSameWords(recorded, now) ||
-  wasData(recorded, now)
+  wasData(recorded, now) ||
+  wasLarge(recorded, now)
 
 /** Up to 0.11.0 data in a content was recorded as parts of type `other`. */
 function wasData(recorded: MessageBody | undefined, now: MessageBody): boolean {
@@ -729,6 +732,10 @@ function wasData(recorded: MessageBody | undefined, now: MessageBody): boolean {
   )
   return sameMessage({ ...recorded, content: contentOf(contentParts(data)) }, now)
 }
+
+/** Up to 0.11.0 a message could have any number of JSON values. */
+const wasLarge = (recorded: MessageBody | undefined, now: MessageBody): boolean =>
+  recorded !== undefined && sameMessage(withinValues(recorded), now)
 
 /** Up to 0.11.0 the user's words were recorded inside the tag in which Cline stores them. */
 const hasSameWords = (recorded: MessageBody | undefined, now: MessageBody): boolean =>

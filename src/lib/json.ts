@@ -129,6 +129,12 @@ const strict: Visitor<JsonProblem> = {
 export const MOST_VALUES = 65_536
 
 /**
+ * The JSON values of a message, keys not counted. Each step of its recording and of every later reading walks through
+ * all of them without a pause.
+ */
+export const MOST_MESSAGE_VALUES = 10_000
+
+/**
  * Whether a text has more JSON values than this, keys not counted. It takes 4 ms for a megabyte, and accepts texts that are
  * no JSON.
  */

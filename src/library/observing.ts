@@ -10,6 +10,7 @@ import {
   bodyOf,
   contentSchema,
   parseMessage,
+  tooManyValues,
   type MessageBody,
   type MessageInput,
   type NewMessage,
@@ -57,6 +58,8 @@ const parsed = (field: string, input: MessageInput): NewMessage =>
 function contentOf(field: string, content: MessageInput['content']): MessageBody['content'] {
   const readFrom = contentSchema.safeParse(content ?? null)
   if (!readFrom.success) throw bad(field, 'must be a text, content parts or null')
+  const large = tooManyValues({ content })
+  if (large !== undefined) throw bad(field, large.detail)
   return readFrom.data
 }
 

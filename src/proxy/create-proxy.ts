@@ -9,7 +9,7 @@ import { either as E } from 'fp-ts'
 import { checkId } from '../domain/values/ids.js'
 import type { PolicySettings } from '../domain/values/policy.js'
 import { sentenceOf } from '../ports/store-error.js'
-import { hasMoreValues, MOST_VALUES } from '../lib/json.js'
+import { countValues, hasMoreValues, MOST_MESSAGE_VALUES, MOST_VALUES } from '../lib/json.js'
 import { LedgerError } from '../lib/ledger-error.js'
 import { readBody } from '../lib/read-body.js'
 import { answerBeforeEnd } from '../lib/unread-body.js'
@@ -168,6 +168,9 @@ function callerOf(environment: unknown): Caller {
   if (!isCaller(caller)) throw new TypeError('the caller in the environment of the proxy has no function mayUse')
   return caller
 }
+
+const tooManyValues = (part: string, most: number): LedgerError =>
+  new LedgerError('TooManyValues', `${part} has more than ${String(most)} JSON values, so it cannot be recorded`)
 
 const bytesOf = (body: Fields): Uint8Array => Buffer.from(jsonText(body))
 
@@ -429,16 +432,15 @@ class RequestHandler {
     if (plain === undefined) return E.left(undefined)
     if (plain === 'too-long') return E.left(this.tooLong())
     const text = Buffer.from(plain).toString('utf8')
-    if (hasMoreValues(text, MOST_VALUES)) {
-      const most = String(MOST_VALUES)
-      const message = `the request has more than ${most} JSON values, so it cannot be recorded`
-      return E.left(new LedgerError('TooManyValues', message))
-    }
+    if (hasMoreValues(text, MOST_VALUES)) return E.left(tooManyValues('the request', MOST_VALUES))
     const body = parseJson(text)
     if (!isRecord(body)) return E.left(undefined)
     try {
       const request = api.readRequest(body)
-      return request === undefined ? E.left(undefined) : E.right({ body, request })
+      if (request === undefined) return E.left(undefined)
+      return request.messages.some(({ input }) => countValues(input, MOST_MESSAGE_VALUES) > MOST_MESSAGE_VALUES)
+        ? E.left(tooManyValues('a message of the request', MOST_MESSAGE_VALUES))
+        : E.right({ body, request })
     } catch (error) {
       this.reportProblem(error)
       return E.left(undefined)

@@ -98,7 +98,7 @@ export function decodeEventSoon(stored: StoredEvent, source: EventSource): Recor
   return claim === undefined
     ? open(stored, undefined, source)
     : source.bodies.get(claim).then(async (body) => {
-        if (isPauseDue()) await pause()
+        if (isPauseDue(body?.length)) await pause()
         return await open(stored, body, source)
       })
 }

@@ -124,15 +124,17 @@ export async function encodeEvents(
   for (const [at, event] of events.entries()) {
     const revision = state.revision + 1 + at
     const plain = encodeData(event)
+    // An event may have a text of many megabytes, so other work may run between two steps.
+    if (isPauseDue(plain.length)) await pause()
     const read = recordable(event, plain, { ...provenance, recordedAt })
     if (E.isLeft(read)) return read
-    // The event may have a text of many megabytes.
-    if (isPauseDue()) await pause()
+    if (isPauseDue(plain.length)) await pause()
     const data = sealed(event, plain, { stream, revision, type: event.type }, keys)
     const id =
       event.type === 'MessageAppended'
         ? messageEventId(stream, event.data.messageId)
         : eventIdOf(stream, revision, event.type, data)
+    if (isPauseDue(plain.length)) await pause()
     const {
       toStore: stored,
       metadata,
@@ -194,7 +196,8 @@ export async function appendWithNewKeys(
   const record = await created.record
   if (record === undefined) return undefined
   if (log.store.appendWithKeyring === undefined || encoded.bodies.length > 0) {
-    if (!(await created.store())) return undefined
+    const isStored = await (log.store.putKeyring === undefined ? created.store() : log.store.putKeyring(record))
+    if (!isStored) return undefined
     created.keep()
     return await appendUntilKnown(log, stream, -1, encoded)
   }

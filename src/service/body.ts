@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import { jsonOf, textOf } from './json.js'
+import { isPauseDue, pause } from '../lib/pauses.js'
 import { Refused } from './problems.js'
 
 /** What a body may take. */
@@ -118,5 +119,7 @@ export async function valueOf(
     throw new Refused('WrongContentType', 'the body has to come without a content-encoding')
   const bytes = await bytesOf(request, incoming, limits)
   if (mayBeEmpty && bytes.length === 0) return undefined
-  return await jsonOf(textOf(bytes), limits.bytes)
+  if (isPauseDue(bytes.length)) await pause()
+  const text = textOf(bytes)
+  return await jsonOf(text, limits.bytes)
 }

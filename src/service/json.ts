@@ -1,7 +1,14 @@
 /** Bodies as they came over the wire: valid UTF-8, and JSON that is recorded as it was meant. */
 import { either as E } from 'fp-ts'
 import { isRecord } from '../lib/is-record.js'
-import { countValues, hasMoreValues, MOST_VALUES, parsedJson, recordingProblem } from '../lib/json.js'
+import {
+  countValues,
+  hasMoreValues,
+  MOST_MESSAGE_VALUES,
+  MOST_VALUES,
+  parsedJson,
+  recordingProblem,
+} from '../lib/json.js'
 import { isPauseDue, pause } from '../lib/pauses.js'
 import { Refused } from './problems.js'
 
@@ -25,16 +32,20 @@ const BYTES_PER_VALUE = 64
 const tooManyValues = (part: string, most: number, remedy: string): Refused =>
   new Refused('TooManyValues', `${part} has more than ${String(most)} JSON values: ${remedy}`, { limit: most })
 
+const LIST_OF_MESSAGES = 'messages'
+
 /** Rejects a body of which one part has too many values: an item of one of its lists, or everything else. */
 function checkParts(body: unknown): void {
   const fields = isRecord(body) ? Object.entries(body) : [['', body] as const]
   let rest = 0
   for (const [name, value] of fields) {
     if (!Array.isArray(value)) rest += countValues(value, MOST_VALUES)
-    else
+    else {
+      const most = name === LIST_OF_MESSAGES ? MOST_MESSAGE_VALUES : MOST_VALUES
       for (const [at, item] of value.entries())
-        if (countValues(item, MOST_VALUES) > MOST_VALUES)
-          throw tooManyValues(`${name}[${String(at)}]`, MOST_VALUES, 'send its large values as texts')
+        if (countValues(item, most) > most)
+          throw tooManyValues(`${name}[${String(at)}]`, most, 'send its large values as texts')
+    }
   }
   if (rest > MOST_VALUES) throw tooManyValues('the body', MOST_VALUES, 'send less at once')
 }
@@ -44,15 +55,15 @@ export async function jsonOf(text: string, mostBytes: number): Promise<unknown> 
   if (text.trim() === '') throw new Refused('MalformedJson', 'the body is empty, and JSON is wanted')
   const most = Math.max(MOST_VALUES, Math.floor(mostBytes / BYTES_PER_VALUE))
   if (hasMoreValues(text, most)) throw tooManyValues('the body', most, 'send less at once, or raise --max-body')
-  if (isPauseDue()) await pause()
+  if (isPauseDue(text.length)) await pause()
   const parsed = parsedJson(text)
-  if (isPauseDue()) await pause()
+  if (isPauseDue(text.length)) await pause()
   const problem = E.isLeft(parsed) ? parsed.left : recordingProblem(text)
   if (problem !== undefined) {
     const { kind, detail, field } = problem
     throw new Refused(kind, `the body ${detail}`, field === undefined ? {} : { field })
   }
-  if (hasMoreValues(text, MOST_VALUES)) checkParts(E.toUnion(parsed))
-  if (isPauseDue()) await pause()
+  if (hasMoreValues(text, MOST_MESSAGE_VALUES)) checkParts(E.toUnion(parsed))
+  if (isPauseDue(text.length)) await pause()
   return E.toUnion(parsed)
 }

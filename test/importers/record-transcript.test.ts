@@ -9,6 +9,7 @@ import { createVerify } from '../../src/audit/verify.js'
 import { contextOf } from '../../src/domain/compaction/context.js'
 import { placeholderFor } from '../../src/domain/conversation/placeholders.js'
 import { conversationStream } from '../../src/domain/values/ids.js'
+import type { MessageBody } from '../../src/domain/values/message.js'
 import { createRecordTranscript, type RecordedTranscript } from '../../src/importers/record-transcript.js'
 import { observedConversationId } from '../../src/importers/observed-id.js'
 import type { TranscriptItem } from '../../src/importers/transcript.js'
@@ -67,6 +68,30 @@ async function verified(harness: Harness): Promise<readonly unknown[]> {
 }
 
 describe('a recorded transcript', () => {
+  it('knows a message again that was recorded when messages could have any number of values', async () => {
+    const harness = createHarness()
+    const where = { file: 'large.jsonl' }
+    const part = { type: 'table', rows: Array.from({ length: 11_000 }, () => 1) }
+    const large = { role: 'user' as const, content: [part] }
+    const message = (sourceId: string, body: MessageBody): TranscriptItem => ({
+      ...{ kind: 'message', sourceId, part: 0, body, where },
+    })
+    const first: readonly TranscriptItem[] = [
+      { kind: 'conversation', sourceId: 's1', where },
+      message('m1', { role: 'user', content: 'hello' }),
+    ]
+    await record(harness, first)
+    const now = '2026-01-01T00:00:00.000Z'
+    const messages = [{ ...large, messageId: 'm2' }]
+    await harness.conversations.handle(ID, [{ type: 'AppendMessages', messages, now }], PROVENANCE)
+    const before = await dataOf(harness)
+    const again = await record(harness, [...first, message('m2', large), message('m3', large)])
+    expect(again.conversations).toMatchObject([{ known: 2, messages: 1 }])
+    const after = await dataOf(harness)
+    expect(after.slice(0, before.length)).toEqual(before)
+    expect(after.at(-1)).toMatchObject({ data: { content: [{ type: 'other', json: JSON.stringify(part) }] } })
+  })
+
   it('has the program’s context at every step, and passes verification', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (given) => {

@@ -450,13 +450,15 @@ it('a request that is long when decoded, or has very many values, is passed on u
   const closed = await startProxy({ ...limited, fail: 'closed' })
   otherProxies.push(open, closed)
   const bomb = gzipSync(JSON.stringify({ model: 'm', messages: [user('x'.repeat(2_000_000))] }))
-  const dense = JSON.stringify({
-    model: 'm',
-    messages: [{ ...user('x'), data: Array.from({ length: 70_000 }, () => 1) }],
-  })
+  const dense = (lengths: readonly number[]): string =>
+    JSON.stringify({
+      model: 'm',
+      messages: lengths.map((length) => ({ ...user('x'), data: Array.from({ length }, () => 1) })),
+    })
   for (const [body, encoding, kind] of [
     [bomb, 'gzip', 'BodyTooLarge'],
-    [dense, 'identity', 'TooManyValues'],
+    [dense([11_000]), 'identity', 'TooManyValues'],
+    [dense(Array.from({ length: 8 }, () => 9_000)), 'identity', 'TooManyValues'],
   ] as const) {
     problems.length = 0
     const send = (proxy: ProxyServer): Promise<Response> =>

@@ -31,7 +31,10 @@ it('ten thousand messages of 26 values each are read; more values, or very many 
   })
   const dense = { role: 'user', extra: Array.from({ length: 66_000 }, () => 1) }
   expect(await read(ofMessages([message, dense]))).toBe(
-    'messages[1] has more than 65536 JSON values: send its large values as texts',
+    'messages[1] has more than 10000 JSON values: send its large values as texts',
+  )
+  expect(await read(JSON.stringify({ items: [{ dense: [1] }, dense] }))).toBe(
+    'items[1] has more than 65536 JSON values: send its large values as texts',
   )
   expect(await read(JSON.stringify({ policy: dense }))).toBe(
     'the body has more than 65536 JSON values: send less at once',

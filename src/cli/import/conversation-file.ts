@@ -12,6 +12,7 @@ import { either as E } from 'fp-ts'
 import { strictJson } from '../../lib/json.js'
 import { foreignMessage } from '../../domain/values/foreign-messages.js'
 import { messageHash, parseMessage } from '../../domain/values/message.js'
+import { inputWithinValues } from '../../importers/content-part.js'
 import { valueOf } from '../json-line.js'
 import { textLines } from '../text-lines.js'
 
@@ -73,7 +74,7 @@ async function* jsonLines(chunks: AsyncIterable<Buffer>, name: string): AsyncIte
           : `${foreign.field} ${foreign.detail}`,
       )
     }
-    yield { kind: 'message', value, where, bytes: line.bytes + skipped }
+    yield { kind: 'message', value: inputWithinValues(value), where, bytes: line.bytes + skipped }
     skipped = 0
   }
 }
@@ -119,9 +120,9 @@ async function* chatArray(path: string): AsyncIterable<Item> {
     throw bad(at === undefined ? path : `${path}:${String(text.slice(0, at).split('\n').length)}`, detail)
   }
   const value = read.right
-  const messages = isRecord(value) ? value['messages'] : value
-  if (!Array.isArray(messages))
-    throw bad(path, 'is neither an array of messages nor an object with an array in "messages"')
+  const list = isRecord(value) ? value['messages'] : value
+  if (!Array.isArray(list)) throw bad(path, 'is neither an array of messages nor an object with an array in "messages"')
+  const messages = list.map(inputWithinValues)
   if (isHeader(value)) yield headerOf(value, path)
   const prefix = isRecord(value) ? 'messages' : ''
   checkMessages(messages, `${path}: ${prefix}`)

@@ -9,6 +9,7 @@ import { foreignMessage } from './foreign-messages.js'
 import { hashOf } from './hash.js'
 import { issueSentence } from './issue-sentence.js'
 import { meant, respelt } from '../text/known-names.js'
+import { countValues, MOST_MESSAGE_VALUES } from '../../lib/json.js'
 import { isTooDeep, MAX_LEVELS } from '../../lib/nesting.js'
 import { thrownSentence } from './thrown.js'
 
@@ -189,7 +190,30 @@ function asJson<Value>(value: Value): Value | undefined {
   }
 }
 
-const FIELDS = Object.keys(inputSchema.shape)
+/**
+ * The field with the most JSON values of a message that has too many of them; undefined for any other message. A cycle
+ * has no number of values.
+ */
+export function tooManyValues(input: object): BadMessage | undefined {
+  if (countValues(input, MOST_MESSAGE_VALUES) <= MOST_MESSAGE_VALUES || asJson(input) === undefined) return undefined
+  const counts = Object.entries(input).map(([name, value]) => ({
+    name,
+    values: countValues(value, MOST_MESSAGE_VALUES),
+  }))
+  const largest = counts.reduce((most, each) => (each.values > most.values ? each : most), {
+    name: 'message',
+    values: 0,
+  })
+  const most = String(MOST_MESSAGE_VALUES)
+  return {
+    kind: 'BadMessage',
+    field: largest.name,
+    detail: `has too many JSON values: a message has at most ${most}, so send large data as a text`,
+  }
+}
+
+/** The names of a message's fields. All others belong to a provider. */
+export const MESSAGE_FIELDS: readonly string[] = Object.keys(inputSchema.shape)
 
 /**
  * An unknown field that was probably meant as a known one: a different spelling (`toolCalls`), or a typing error in the
@@ -197,10 +221,10 @@ const FIELDS = Object.keys(inputSchema.shape)
  * misspelling if `content` is present.
  */
 function misspelledField(input: object): BadMessage | undefined {
-  const missing = FIELDS.filter((name) => !(name in input) && name.length > 2)
+  const missing = MESSAGE_FIELDS.filter((name) => !(name in input) && name.length > 2)
   for (const field of Object.keys(input)) {
-    if (FIELDS.includes(field)) continue
-    const near = respelt(field, FIELDS) ?? (field.length > 3 ? meant(field, missing) : undefined)
+    if (MESSAGE_FIELDS.includes(field)) continue
+    const near = respelt(field, MESSAGE_FIELDS) ?? (field.length > 3 ? meant(field, missing) : undefined)
     if (near !== undefined)
       return { kind: 'BadMessage', field, detail: `is no field of a message: did you mean ${near}?` }
   }
@@ -221,6 +245,8 @@ export function parseMessage(input: unknown): E.Either<BadMessage, NewMessage> {
 }
 
 function readMessage(input: unknown): E.Either<BadMessage, NewMessage> {
+  const large = typeof input === 'object' && input !== null ? tooManyValues(input) : undefined
+  if (large !== undefined) return E.left(large)
   const foreign = foreignMessage(input)
   if (foreign !== undefined) return E.left({ kind: 'BadMessage', ...foreign })
   const wrong = typeof input === 'object' && input !== null ? misspelledField(input) : undefined

@@ -263,6 +263,11 @@ it('sends items with many JSON values in smaller requests, and keeps one that no
   expect(await laptop.drain()).toBe(true)
   expect(await recordedIds('claude-code/dense')).toHaveLength(9)
   expect(await recordedIds('claude-code/after')).toHaveLength(1)
+  const lengths: unknown[] = []
+  for await (const { type, data } of team.ledger.log('claude-code/dense'))
+    if (type === 'MessageAppended')
+      lengths.push(typeof data.extra?.['data'] === 'string' ? 'a text' : Object.keys(data.extra?.['data'] ?? {}).length)
+  expect(lengths).toEqual([...Array.from({ length: 7 }, () => 9_000), 'a text', 9_000])
   expect(laptop.refused).toEqual([expect.stringContaining('has more than 65536 JSON values')])
   expect(laptop.queue?.messages).toBe(1)
   await laptop.folder?.close()
