@@ -148,6 +148,11 @@ export interface EventStore {
     expected: ExpectedRevision,
     events: readonly EventToAppend[],
   ) => TE.TaskEither<AppendFailure, Appended | undefined>
+  /**
+   * Stores the first keys of a conversation. They are durable when the next append is, so it may return earlier.
+   * @returns false if the conversation has keys. Absent if the tables of keys are in another database
+   */
+  readonly putKeyring?: (keyring: KeyringRecord) => Promise<boolean>
   /** The stream's events from `from` on, in `direction`; none if the stream does not exist. */
   readStream(stream: string, options?: ReadOptions): AsyncIterable<StoredEvent>
   /** The events at these revisions, in ascending order. Missing revisions are skipped. */

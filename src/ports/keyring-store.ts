@@ -46,8 +46,8 @@ export interface KeyringStore {
   get(conversationId: string): Promise<KeyringRecord | undefined>
   /** What other processes can do with the store while this one has it open: nothing, read it, or change keys too. */
   readonly sharing: KeySharing
-  /** Conversations with an erasure that is noted and not completed. */
-  beingErased(): Promise<readonly string[]>
+  /** The conversations with an erasure that is noted and not completed, and whether there are fingerprints. */
+  erasures(): Promise<{ readonly conversationIds: readonly string[]; readonly hasFingerprints: boolean }>
   /** All conversations with keys, in order of their ids. */
   conversations(): AsyncIterable<string>
   /**
@@ -62,8 +62,6 @@ export interface KeyringStore {
   isSubjectErased(subject: string): Promise<boolean>
   /** Stores keyed fingerprints of erased messages. */
   addFingerprints(fingerprints: readonly string[]): Promise<void>
-  /** False if no fingerprint is stored. True if it is not known without reading. */
-  mayHaveFingerprints(): Promise<boolean>
   /** Which of these fingerprints are stored. */
   findFingerprints(fingerprints: readonly string[]): Promise<ReadonlySet<string>>
   /** All rows, in pages. Records come first, so that the persons of each record are among the rows that are read later. */

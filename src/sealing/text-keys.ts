@@ -214,6 +214,8 @@ export class TextKeys {
   private readonly erasedIfLost = new Set<string>()
   /** When this process last asked which conversations are being erased, by its monotonic clock. */
   private askedAt = -Infinity
+  /** Whether there are fingerprints of erased messages, when this process last asked. */
+  private hasFingerprints = false
   /** The number of these questions that were answered. */
   private asked = 0
   /** The number of changes of keys in memory. */
@@ -315,7 +317,10 @@ export class TextKeys {
   private async forgetErased(): Promise<void> {
     const ask = async (): Promise<void> => {
       const askedAt = performance.now()
-      for (const conversationId of await this.store.beingErased()) this.forget(conversationId)
+      const { conversationIds, hasFingerprints } = await this.store.erasures()
+      for (const conversationId of conversationIds) this.forget(conversationId)
+      // Some may have been added since then, by this process too.
+      this.hasFingerprints ||= hasFingerprints
       const answeredAt = performance.now()
       if (answeredAt - this.askedAt > 2 * MEMORY_MS) this.missedAt = answeredAt
       this.askedAt = askedAt
@@ -489,12 +494,15 @@ export class TextKeys {
     return this.store.isSubjectErased(subject)
   }
 
-  addFingerprints(fingerprints: readonly string[]): Promise<void> {
-    return this.store.addFingerprints(fingerprints)
+  async addFingerprints(fingerprints: readonly string[]): Promise<void> {
+    this.hasFingerprints ||= fingerprints.length > 0
+    await this.store.addFingerprints(fingerprints)
   }
 
-  mayHaveFingerprints(): Promise<boolean> {
-    return this.store.mayHaveFingerprints()
+  /** Whether there are fingerprints. An erasure stores them before it removes keys, so this process learns of both. */
+  async mayHaveFingerprints(): Promise<boolean> {
+    if (this.askedAt === -Infinity || this.mayBeOutdated) await this.forgetErased()
+    return this.hasFingerprints
   }
 
   findFingerprints(fingerprints: readonly string[]): Promise<ReadonlySet<string>> {

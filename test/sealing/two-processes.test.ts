@@ -35,7 +35,7 @@ async function twoProcesses() {
   if (sealed === undefined) throw new Error('nothing is sealed')
   const opened = async (keys: TextKeys) => (await keys.of('talk')).open(sealed, PLACE)
   expect(await opened(other)).toEqual({ content: 'hello' })
-  return { one, opens: () => opened(other), used: [{ unit: sealed.unit, epoch: sealed.epoch }] }
+  return { one, other, opens: () => opened(other), used: [{ unit: sealed.unit, epoch: sealed.epoch }] }
 }
 
 it.each(['a message', 'the whole conversation'])(
@@ -75,4 +75,13 @@ it('a process that did not read while the erasure ran asks before it opens a tex
   await one.forgottenElsewhere()
   await pending.remove(noted)
   expect(await opens()).toBe('erased')
+})
+
+it('a process learns of the fingerprints of an erasure before the erasure is complete', async () => {
+  const { one, other } = await twoProcesses()
+  expect([await one.mayHaveFingerprints(), await other.mayHaveFingerprints()]).toEqual([false, false])
+  await one.addFingerprints(['a fingerprint'])
+  await one.removeAll('talk')
+  await one.forgottenElsewhere()
+  expect([await one.mayHaveFingerprints(), await other.mayHaveFingerprints()]).toEqual([true, true])
 })

@@ -20,6 +20,7 @@ import { checkAppend } from '../append-checks.js'
 import { sentenceOf } from '../../ports/store-error.js'
 import { createSignal, type Signal } from '../../lib/signal.js'
 import { appendWithKeyring, createAppendQueue, refusesData, type AppendRow } from './append-queue.js'
+import { putBeforeAppend } from './keyring-store.js'
 import { DiskWatermark, LogReader } from './log-reader.js'
 import { LOG_CHANNEL } from './schema.js'
 
@@ -101,7 +102,7 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
       return await TE.tryCatch(() => record(stream, expected, events), failureOf)().then(E.flatten)
     },
     ...(db.isServer
-      ? {}
+      ? { putKeyring: (keyring) => putBeforeAppend(db, keyring) }
       : {
           appendWithKeyring: (keyring, stream, expected, events) => async () => {
             const checked = checkAppend(stream, expected, events)

@@ -51,6 +51,11 @@ export const insertKeyring = (first: number): string =>
   `insert into keyrings (conversation_id, version, generation, wrapped, keys, to_destroy)
    values (${[0, 1, 2, 3, 4, 5].map((at) => `$${String(first + at)}`).join(', ')}) on conflict do nothing returning 1`
 
+/** The same statement without a wait for the disk. The next commit of the same database that waits, waits for both. */
+const insertKeyringSoon = `with soon as materialized (select set_config('synchronous_commit', 'off', true))
+   insert into keyrings (conversation_id, version, generation, wrapped, keys, to_destroy)
+   select $1, $2::int, $3::int, $4, $5, $6 from soon on conflict do nothing returning 1`
+
 /** The parameters of `insertKeyring`. */
 export const keyringValues = ({
   conversationId,
@@ -60,6 +65,14 @@ export const keyringValues = ({
   keys,
   toDestroy,
 }: KeyringRecord): readonly unknown[] => [conversationId, version, generation, wrapped, keys, toDestroy.join(',')]
+
+/**
+ * Stores the first record of a conversation before an append to the log in the same database. A crash before the append
+ * may lose keys that sealed nothing.
+ * @returns whether the conversation had no keys
+ */
+export const putBeforeAppend = async (db: Database, record: KeyringRecord): Promise<boolean> =>
+  (await db.query(insertKeyringSoon, keyringValues(record))).length > 0
 
 /** Stores a record if its version follows the stored one. */
 async function putRecord(sql: Sql, record: KeyringRecord): Promise<'stored' | 'conflict'> {
@@ -172,8 +185,6 @@ async function putRows(sql: Sql, { records, subjects, occurrences, fingerprints 
  * @param sharing what other processes can do with the database while this one has it open
  */
 export function createPostgresKeyringStore(db: Database, sharing: KeySharing): KeyringStore {
-  /** For the only writer: false if no fingerprint is stored; undefined if not read yet. */
-  let hasFingerprints: boolean | undefined
   return {
     async ledger() {
       const [row] = await db.query<{ ledger_id: string; vault_key: string; wrapped: string }>(
@@ -190,9 +201,12 @@ export function createPostgresKeyringStore(db: Database, sharing: KeySharing): K
       )
     },
     sharing,
-    async beingErased() {
-      const rows = await db.query<{ conversation_id: string }>('select distinct conversation_id from pending_erasures')
-      return rows.map((row) => row.conversation_id)
+    async erasures() {
+      const [row] = await db.query<{ conversation_ids: readonly string[]; has_fingerprints: boolean }>(
+        `select array(select distinct conversation_id from pending_erasures) as conversation_ids,
+           exists (select from erased_fingerprints) as has_fingerprints`,
+      )
+      return { conversationIds: row?.conversation_ids ?? [], hasFingerprints: row?.has_fingerprints ?? false }
     },
     async get(conversationId) {
       const [row] = await db.query<{ keyring: string | null }>(`select ${keyringAsText(1)} as keyring`, [
@@ -229,17 +243,9 @@ export function createPostgresKeyringStore(db: Database, sharing: KeySharing): K
       return row?.erased === true
     },
     async addFingerprints(fingerprints) {
-      hasFingerprints = true
       await db.query('insert into erased_fingerprints (fingerprint) select unnest($1::text[]) on conflict do nothing', [
         fingerprints,
       ])
-    },
-    async mayHaveFingerprints() {
-      if (sharing === 'writers' || hasFingerprints !== undefined) return hasFingerprints ?? true
-      const [found] = await db.query('select 1 from erased_fingerprints limit 1')
-      // Some may have been added meanwhile.
-      hasFingerprints ??= found !== undefined
-      return hasFingerprints
     },
     async findFingerprints(fingerprints) {
       const rows = await db.query<{ fingerprint: string }>(
@@ -250,7 +256,6 @@ export function createPostgresKeyringStore(db: Database, sharing: KeySharing): K
     },
     rows: () => rowsOf(db),
     async putRows(rows) {
-      if (rows.fingerprints.length > 0) hasFingerprints = true
       await db.transaction((sql) => putRows(sql, rows))
     },
   }
