@@ -9,7 +9,7 @@ import type { CheckRows, RowCheck, RowDifference } from '../ports/row-check.js'
 import { editionStreamsOnce, type EditionStreams } from '../recording/conversation-streams.js'
 import { decodeEventSoon, isUnreadableEvent } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
-import { readAhead } from './read-ahead.js'
+import { readAhead } from '../recording/read-ahead.js'
 
 /**
  * Passes the events of conversations to a comparison of rows. The events of an edition come before the conversation's

@@ -37,7 +37,7 @@ import { StreamCheck, type Problem } from './check-stream.js'
 import { editionStreams, streamsOf } from '../recording/conversation-streams.js'
 import { decodeEvent } from '../recording/read-event.js'
 import { loadConversation, type Log } from '../recording/load-conversation.js'
-import { readAhead } from './read-ahead.js'
+import { readAhead } from '../recording/read-ahead.js'
 import { IdFilter } from './id-filter.js'
 
 export type { Problem } from './check-stream.js'

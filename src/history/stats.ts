@@ -3,10 +3,11 @@
  * folded from the log event by event, so they include pruned data, and only one conversation is in memory at a time.
  */
 import type { RecordedEvent } from '../domain/events/index.js'
-import { conversationStream } from '../domain/values/ids.js'
+import { CONVERSATION_PREFIX, conversationOf, conversationStream } from '../domain/values/ids.js'
 import { costOf, totalOf, type Charge, type Cost, type PriceTable } from '../domain/reports/prices.js'
 import { addTallies, EMPTY_TALLY, isUnreported, TallyFold, type ModelUse, type Tally } from '../domain/reports/tally.js'
 import { editionStreams, streamsOf, type EditionStreams } from '../recording/conversation-streams.js'
+import { readAhead, type OpenedStream } from '../recording/read-ahead.js'
 import { decodeEvent, isOfType, isUnreadableEvent } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
 import { findEstimator, isRegisteredEstimator } from '../recording/estimators.js'
@@ -49,9 +50,11 @@ export interface TotalStats extends Stats {
 }
 
 export interface StatsRequest {
-  readonly conversationIds: AsyncIterable<string>
-  /** True: skips a conversation that cannot be read and names it in the result. Otherwise that is an error. */
-  readonly goesOn: boolean
+  /**
+   * Undefined for all conversations: one that cannot be read is then skipped, and named in the result. Otherwise that is
+   * an error.
+   */
+  readonly conversationId: string | undefined
   readonly prices: PriceTable
   /** Called with each conversation after it was counted. */
   readonly onConversation?: ((stats: ConversationStats) => void | Promise<void>) | undefined
@@ -91,17 +94,22 @@ async function tokensOfChunk(
   return tokens
 }
 
-async function tallyOf(log: Log, conversationId: string, editions: EditionStreams): Promise<Tally> {
+function streamOf(log: Log, conversationId: string): OpenedStream {
+  const stream = conversationStream(conversationId)
+  return { stream, events: log.store.readStream(stream) }
+}
+
+/** @param own the conversation's own stream */
+async function tallyOf(log: Log, conversationId: string, own: OpenedStream, editions: EditionStreams): Promise<Tally> {
   const fold = new TallyFold(conversationId, findCountable)
-  const conversationEvents = conversationStream(conversationId)
   for (const stream of streamsOf(conversationId, editions)) {
-    for await (const stored of log.store.readStream(stream)) {
+    for await (const stored of stream === own.stream ? own.events : log.store.readStream(stream)) {
       const event = await decodeEvent(stored, log)
       const chunkTokens =
         isOfType(event, 'ChunkSummarized') && isUnreported(event.data.summarizer)
           ? await tokensOfChunk(log, conversationId, event)
           : 0
-      if (stream === conversationEvents) fold.take(event, chunkTokens)
+      if (stream === own.stream) fold.take(event, chunkTokens)
       else fold.takeMade(event, chunkTokens)
     }
   }
@@ -111,18 +119,20 @@ async function tallyOf(log: Log, conversationId: string, editions: EditionStream
 /** Counts conversations one by one, including their editions, and returns the totals. */
 export async function stats(
   log: Log,
-  { conversationIds, goesOn, prices, onConversation }: StatsRequest,
+  { conversationId: only, prices, onConversation }: StatsRequest,
 ): Promise<TotalStats> {
   const editions = await editionStreams(log)
   const uncounted: UncountedConversation[] = []
   let total = EMPTY_TALLY
-  for await (const conversationId of conversationIds) {
+  const conversations = only === undefined ? readAhead(log, CONVERSATION_PREFIX) : [streamOf(log, only)]
+  for await (const own of conversations) {
+    const conversationId = conversationOf(own.stream) ?? ''
     let tally: Tally
     try {
-      tally = await tallyOf(log, conversationId, editions)
+      tally = await tallyOf(log, conversationId, own, editions)
     } catch (error) {
       // A problem of one conversation does not stop the others.
-      if (!goesOn || !isUnreadableEvent(error)) throw error
+      if (only !== undefined || !isUnreadableEvent(error)) throw error
       uncounted.push({ conversationId, reason: error.message })
       continue
     }

@@ -224,9 +224,9 @@ const statsCall =
     const { prices, onConversation } = optionsGiven('admin.stats', options, STATS)
     if (onConversation !== undefined && typeof onConversation !== 'function')
       throw bad('onConversation', 'must be a function')
+    if (conversationId !== undefined) await lookup.isThere(conversationId)
     return await stats(log, {
-      conversationIds: conversationId === undefined ? conversationsOfLog(log) : only(lookup, conversationId),
-      goesOn: conversationId === undefined,
+      conversationId,
       prices: prices === undefined ? ownPrices : pricesOf(prices),
       onConversation,
     })

@@ -65,12 +65,12 @@ const story: readonly Event[] = [
 describe('stats', () => {
   it('skip and name a conversation with an unreadable event, its own or of its edition', async () => {
     const harness = await withEvents(story)
-    await withEvents(story, 'bad', harness)
     await withEvents(story, 'neighbour', harness)
-    const { total: before } = await counted(harness, [CONVERSATION, 'neighbour'])
+    const { total: before } = await counted(harness)
+    await withEvents(story, 'bad', harness)
     await recordEvents(harness.log.store, conversationStream('bad'), [eventNamed('odd')])
-    const { total, each } = await counted(harness, [CONVERSATION, 'bad', 'neighbour'])
-    expect(each.map(({ conversationId }) => conversationId)).toEqual([CONVERSATION, 'neighbour'])
+    const { total, each } = await counted(harness)
+    expect(new Set(each.map(({ conversationId }) => conversationId))).toEqual(new Set([CONVERSATION, 'neighbour']))
     expect(total).toEqual({
       ...before,
       uncounted: [
@@ -78,7 +78,7 @@ describe('stats', () => {
       ],
     })
     await recordEvents(harness.log.store, editionStream('e1', 'neighbour'), [eventNamed('odd too')])
-    expect((await counted(harness, [CONVERSATION, 'bad', 'neighbour'])).total).toMatchObject({
+    expect((await counted(harness)).total).toMatchObject({
       conversations: 1,
       uncounted: [{ conversationId: 'bad' }, { conversationId: 'neighbour', reason: expect.stringContaining('e1') }],
     })
@@ -169,7 +169,7 @@ describe('stats', () => {
       'small-1': { promptPerMillion: 500, completionPerMillion: 1_000, currency: 'USD' },
       'fr-1': { promptPerMillion: 1_000, completionPerMillion: 0, currency: 'EUR' },
     }
-    const { total } = await counted(harness, [CONVERSATION], prices)
+    const { total } = await counted(harness, prices)
     expect(
       total.models.map(({ model, summaries, promptTokens, completionTokens, charge }) => ({
         model,
@@ -351,7 +351,7 @@ describe('stats', () => {
     const harness = await withEvents(story, 'a')
     await withEvents(story, 'b', harness)
     await withEvents([configured(), appended('m1', { tokens: 7 })], 'c', harness)
-    const { total, each } = await counted(harness, ['a', 'b', 'c'], {
+    const { total, each } = await counted(harness, {
       'small-1': { promptPerMillion: 1_000, completionPerMillion: 0, currency: 'USD' },
     })
     expect(each.map(({ conversationId, messages, cost }) => [conversationId, messages, cost])).toEqual([

@@ -186,7 +186,7 @@ async function wrongIn(log: Log, conversationId: string): Promise<readonly strin
   const { messages, observed } = context.right
   const missing = await missingContext(log, conversationId)
   const note = noteOf(entriesOf(missing, []), 2_000, [], missing.summary.kind === 'opaque').text
-  const counted = stats(log, { conversationIds: one(conversationId), goesOn: false, prices: {} })
+  const counted = stats(log, { conversationId, prices: {} })
   return [
     ...(lost === 0 ? [] : [`${String(lost)} items are lost, though the summary is unknown`]),
     ...((await counted).unknownSummaries === unknown ? [] : ['stats count other unknown summaries']),
@@ -197,10 +197,6 @@ async function wrongIn(log: Log, conversationId: string): Promise<readonly strin
       ? ['an empty message']
       : []),
   ]
-}
-
-async function* one(id: string): AsyncGenerator<string> {
-  yield id
 }
 
 /** The recorder takes an empty text as unknown. */

@@ -57,19 +57,11 @@ export interface Counted {
   readonly each: readonly ConversationStats[]
 }
 
-/** The tallies of these conversations. */
-export async function counted(
-  harness: Harness,
-  ids: readonly string[] = [CONVERSATION],
-  prices: PriceTable = {},
-): Promise<Counted> {
-  async function* conversationIds(): AsyncIterable<string> {
-    yield* await Promise.resolve(ids)
-  }
+/** The tallies of all conversations. */
+export async function counted(harness: Harness, prices: PriceTable = {}): Promise<Counted> {
   const each: ConversationStats[] = []
   const total = await stats(harness.log, {
-    conversationIds: conversationIds(),
-    goesOn: true,
+    conversationId: undefined,
     prices,
     onConversation: (one) => {
       each.push(one)

@@ -129,13 +129,14 @@ const COLUMNS = `
     (select s.stop::json ->> 'reason' from projection_stops s
      join projection_checkpoints p on p.name = s.name and p.generation = s.generation and p.partition = 0 and p.state = 'live'
      where s.conversation_id = c.conversation_id order by s.position limit 1) as stopped`
+const LOST_COUNTS = `
+  left join lost_counts n
+    on n.conversation_id = c.conversation_id and n.version = $2 and n.revision >= c.last_compaction`
 const TABLES = `
   from conversations c
   left join lateral (
     select count(*)::int4 as messages, sum(tokens) as tokens from live_messages m where m.conversation_id = c.conversation_id
-  ) l on true
-  left join lost_counts n
-    on n.conversation_id = c.conversation_id and n.version = $2 and n.revision >= c.last_compaction
+  ) l on true ${LOST_COUNTS}
   left join lateral (
     select words from conversation_openings w where w.conversation_id = c.conversation_id order by rank, revision limit 1
   ) o on true
@@ -315,6 +316,13 @@ export async function listConversations(
   if (sought !== undefined) {
     values.push(...sought.values)
     where.push(sought.condition)
+  }
+  const mayChooseFirst = sort === 'lost' && limit !== undefined && match === undefined && sought === undefined
+  if (mayChooseFirst) {
+    // No index has this order. Otherwise the rows of other tables would be read for each conversation.
+    const conditions = where.length === 0 ? '' : `where ${where.join(' and ')}`
+    const chosen = `select c.conversation_id from conversations c ${LOST_COUNTS} ${conditions} order by ${ORDER.lost} limit $1`
+    where.push(`c.conversation_id in (${chosen})`)
   }
   const rows = await sql.query<ConversationRow>(
     `${COLUMNS}${sought?.columns ?? ''} ${TABLES}${sought?.tables ?? ''}

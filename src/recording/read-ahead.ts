@@ -3,7 +3,7 @@
  * If the store can read only one stream at a time, each is opened while the previous one is processed.
  */
 import type { StoredEvent } from '../ports/event-store.js'
-import type { Log } from '../recording/load-conversation.js'
+import type { Log } from './load-conversation.js'
 
 export interface OpenedStream {
   readonly stream: string
