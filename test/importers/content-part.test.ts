@@ -61,7 +61,9 @@ it('an imported message with too many values is accepted with its large values a
         const content = parts.map((length) => ({ type: 'table', rows: numbers(length) }))
         const extra = Object.fromEntries(fields.map((length, at) => [`rows${String(at)}`, numbers(length)]))
         const toolCalls = calls.map((length, at) => ({
-          ...{ id: `c${String(at)}`, type: 'function', function: { name: 'f', arguments: '{}' } },
+          id: `c${String(at)}`,
+          type: 'function',
+          function: { name: 'f', arguments: '{}' },
           rows: numbers(length),
         }))
         const body = { role: 'assistant' as const, content, toolCalls, extra }

@@ -73,9 +73,9 @@ describe('a recorded transcript', () => {
     const where = { file: 'large.jsonl' }
     const part = { type: 'table', rows: Array.from({ length: 11_000 }, () => 1) }
     const large = { role: 'user' as const, content: [part] }
-    const message = (sourceId: string, body: MessageBody): TranscriptItem => ({
-      ...{ kind: 'message', sourceId, part: 0, body, where },
-    })
+    const message = (sourceId: string, body: MessageBody): TranscriptItem => {
+      return { kind: 'message', sourceId, part: 0, body, where }
+    }
     const first: readonly TranscriptItem[] = [
       { kind: 'conversation', sourceId: 's1', where },
       message('m1', { role: 'user', content: 'hello' }),
