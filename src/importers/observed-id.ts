@@ -1,10 +1,45 @@
 /** The ids of conversations of other programs. */
 import { either as E } from 'fp-ts'
 import { hashOf } from '../domain/values/hash.js'
-import { checkId } from '../domain/values/ids.js'
+import { checkId, conversationStream } from '../domain/values/ids.js'
+import type { Log } from '../recording/load-conversation.js'
+import { decodeEvent, isOfType } from '../recording/read-event.js'
 
-/** The ledger's conversation id for a conversation of a program. */
-export const observedConversationId = (program: string, sourceId: string): string => {
-  const id = `${program}/${sourceId}`
-  return E.isRight(checkId('conversationId', id)) ? id : `${program}/${hashOf(sourceId).slice(0, 32)}`
+/**
+ * The ledger's conversation id for a conversation of a program. Each scope has its own, so that nobody can take the id
+ * of a session of another scope.
+ */
+export const observedConversationId = (program: string, sourceId: string, scope?: string): string => {
+  const name = scope === undefined ? sourceId : `${encodeURIComponent(scope)}/${sourceId}`
+  const id = `${program}/${name}`
+  return E.isRight(checkId('conversationId', id)) ? id : `${program}/${hashOf(name).slice(0, 32)}`
+}
+
+/** Whether a conversation began in this scope. */
+async function isOfScope(log: Log, conversationId: string, scope: string): Promise<boolean> {
+  for await (const stored of log.store.readStream(conversationStream(conversationId), { from: 0 })) {
+    const event = await decodeEvent(stored, log)
+    return isOfType(event, 'ConversationConfigured') && event.data.scope === scope
+  }
+  return false
+}
+
+/** Finds the conversation ids of a program's sessions in a scope; up to 0.11.0 they were without the scope. */
+export function observedIds(
+  log: Log,
+  program: string,
+  scope: string | undefined,
+): (sourceId: string) => Promise<string> {
+  const known = new Map<string, string>()
+  return async (sourceId) => {
+    const found = known.get(sourceId)
+    if (found !== undefined) return found
+    const earlier = observedConversationId(program, sourceId)
+    const id =
+      scope === undefined || (await isOfScope(log, earlier, scope))
+        ? earlier
+        : observedConversationId(program, sourceId, scope)
+    known.set(sourceId, id)
+    return id
+  }
 }

@@ -25,7 +25,7 @@ import { isSameExceptSecrets } from '../secrets/same-except-secrets.js'
 import { summaryFrom } from './message-items.js'
 import { contentOf, linePlace } from './bodies.js'
 import { contentParts, withinValues } from './content-part.js'
-import { observedConversationId } from './observed-id.js'
+import { observedIds } from './observed-id.js'
 import { wasRounded } from './rounded.js'
 import type {
   CompactionItem,
@@ -156,8 +156,8 @@ const usageOf = (usage: MessageItem['usage']): object | undefined =>
 const hasHash = (body: MessageBody, hash: string | undefined): boolean => hash === messageHash(body)
 
 /** The result for a conversation without recorded items. */
-export const emptyResult = (program: string, { sourceId, where }: ConversationItem): RecordedConversation => ({
-  conversationId: observedConversationId(program, sourceId),
+export const emptyResult = (conversationId: string, { sourceId, where }: ConversationItem): RecordedConversation => ({
+  conversationId,
   sourceId,
   file: where.file,
   messages: 0,
@@ -210,10 +210,13 @@ class Recording {
     private readonly deps: RecordTranscriptDependencies,
     private options: RecordOptions,
     private readonly item: ConversationItem,
+    /** The conversation id in the ledger of a session of the program. */
+    private readonly conversationIdOf: (sourceId: string) => Promise<string>,
+    conversationId: string,
     /** Records nothing, and only compares the transcript with what is recorded. */
     private readonly isCheck = false,
   ) {
-    this.result = emptyResult(options.program, item)
+    this.result = emptyResult(conversationId, item)
     this.time = timeOf(item.startedAt)
     this.titled = item
   }
@@ -226,7 +229,8 @@ class Recording {
   /** Starts a new import with new counts and options. */
   startImport(options: RecordOptions): void {
     this.options = options
-    this.result = { ...emptyResult(options.program, this.item), revision: this.result.revision }
+    const { conversationId, revision } = this.result
+    this.result = { ...emptyResult(conversationId, this.item), revision }
   }
 
   /** Reads the recorded events that are not known here. */
@@ -298,7 +302,7 @@ class Recording {
               parent:
                 parent === undefined
                   ? this.options.parent
-                  : without({ ...parent, conversationId: observedConversationId(program, parent.sourceId) }),
+                  : without({ ...parent, conversationId: await this.conversationIdOf(parent.sourceId) }),
               title: this.titled.title,
               cwd,
               startedAt: timeOf(startedAt),
@@ -813,6 +817,7 @@ export const createCheckTranscript =
 
 function createRecorder(deps: RecordTranscriptDependencies, isCheck: boolean): TranscriptRecorder {
   const recordings = new Map<string, Recording>()
+  let conversationIdOf: ReturnType<typeof observedIds> | undefined
   let current: Recording | undefined
   /** Damage before the first conversation item is recorded in that conversation. */
   let early: DamageItem[] = []
@@ -833,6 +838,7 @@ function createRecorder(deps: RecordTranscriptDependencies, isCheck: boolean): T
     async take(items, options) {
       const leftOut = new Map<string, number>()
       const damage: DamageItem[] = []
+      conversationIdOf ??= observedIds(deps.log, options.program, options.scope)
       for (const recording of recordings.values()) recording.startImport(options)
       const concerned = new Set<Recording>()
       for await (const item of items) {
@@ -849,7 +855,14 @@ function createRecorder(deps: RecordTranscriptDependencies, isCheck: boolean): T
           if (flushed !== undefined && E.isLeft(flushed)) return flushed
           current = recordings.get(item.sourceId)
           if (current === undefined) {
-            current = new Recording(deps, options, item, isCheck)
+            current = new Recording(
+              deps,
+              options,
+              item,
+              conversationIdOf,
+              await conversationIdOf(item.sourceId),
+              isCheck,
+            )
             await current.catchUp()
             recordings.set(item.sourceId, current)
           }

@@ -9,10 +9,11 @@ import type { FileSignature } from '../ports/imported-files.js'
 import type { Importer } from './transcript.js'
 
 /** The key under which a file is stored: several machines may import into one ledger. */
-export const fileKey = (path: string): string => `${hostname()}:${resolve(path)}`
+export const fileKey = (path: string, scope?: string): string =>
+  `${hostname()}:${resolve(path)}${scope === undefined ? '' : `#scope=${encodeURIComponent(scope)}`}`
 
-/** The key of a conversation in a file. */
-export const conversationKey = (path: string, id: string): string => `${fileKey(path)}#${id}`
+/** The key of a conversation in a file that is imported into a scope. */
+export const conversationKey = (path: string, id: string, scope?: string): string => `${fileKey(path, scope)}#${id}`
 
 async function addTo(hash: Hash, chunks: AsyncIterable<Buffer>): Promise<void> {
   for await (const chunk of chunks) hash.update(chunk)

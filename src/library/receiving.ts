@@ -1,7 +1,7 @@
 /** Transcripts that another machine reads and sends item by item. */
 import { importers } from '../importers/index.js'
 import { withOwnIds } from '../importers/pushed-ids.js'
-import { observedConversationId } from '../importers/observed-id.js'
+import { observedIds } from '../importers/observed-id.js'
 import { CONTENT_ID_LENGTH } from '../importers/content-id.js'
 import { createTranscriptRecorder } from '../importers/record-transcript.js'
 import type { TranscriptItem } from '../importers/transcript.js'
@@ -34,11 +34,12 @@ export function createReceiving(parts: TranscriptsParts): Pick<Transcripts, 'rec
       freshness.follow()
       const recorder = createTranscriptRecorder(parts)
       const provenance = provenanceOf(input)
+      const idOf = observedIds(parts.log, program, scope)
 
       async function* allowed(items: readonly TranscriptItem[]): AsyncGenerator<TranscriptItem> {
         for (const item of items) {
           const own = withOwnIds(item, ownId)
-          if (own.kind === 'conversation') await input.allows?.(observedConversationId(program, own.sourceId))
+          if (own.kind === 'conversation') await input.allows?.(await idOf(own.sourceId))
           yield own
         }
       }

@@ -160,22 +160,28 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
   async function changedOf(
     file: string,
     { conversations }: TranscriptSignatures,
+    scope: string | undefined,
   ): Promise<TranscriptSignatures['conversations']> {
     if (conversations === undefined) return undefined
-    const before = await files.find([...conversations.keys()].map((id) => conversationKey(file, id)))
-    return new Map(
-      [...conversations].filter(([id, { sha256 }]) => before.get(conversationKey(file, id))?.sha256 !== sha256),
-    )
+    const keyOf = (id: string): string => conversationKey(file, id, scope)
+    const before = await files.find([...conversations.keys()].map(keyOf))
+    return new Map([...conversations].filter(([id, { sha256 }]) => before.get(keyOf(id))?.sha256 !== sha256))
   }
 
   /** The ids with which a transcript is recorded, or was recorded before its log became erasable. */
-  async function contentIdFor(file: string, importer: Importer, layout: Layout): Promise<ContentId> {
-    const { keys, store } = parts.log
+  async function contentIdFor(
+    file: string,
+    importer: Importer,
+    layout: Layout,
+    scope: string | undefined,
+  ): Promise<ContentId> {
+    const { keys } = parts.log
     if (keys === undefined || importer.makesContentIds !== true) return ledgerContentId(parts.log)
     const isPlain = await isRecordedWithPlainIds(
       (contentId) => readTranscript(file, importer, layout, contentId),
+      parts.log,
       importer.program,
-      store,
+      scope,
     )
     return isPlain ? plainContentId : ledgerContentId(parts.log)
   }
@@ -291,20 +297,21 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
       const onItem = listenerGiven('onItem', input.onItem, parts.onProblem)
       gate.writes('transcripts.import')
       freshness.follow()
-      const key = fileKey(file)
+      const scope = input.scope === undefined ? undefined : nameOf('scope', input.scope)
+      const key = fileKey(file, scope)
       const settings = settingsOf(input.policy)
       const parent =
         input.continues === undefined ? undefined : await parentOf(parts.log, nameOf('continues', input.continues))
       const optionsOf = (program: string): RecordOptions => ({
         program,
-        scope: input.scope === undefined ? undefined : nameOf('scope', input.scope),
+        scope,
         settings: settings === undefined && parts.policy === undefined ? undefined : { ...parts.policy, ...settings },
         provenance: provenanceOf(input),
         parent,
         signal,
         ...(onItem === undefined ? {} : { onItem }),
       })
-      const optionsKey = JSON.stringify([file, input.scope, settings, input.continues])
+      const optionsKey = JSON.stringify([file, scope, settings, input.continues])
       const place = resumable ? places.get(key) : undefined
       // The reader takes the position out of the cache, and returns it when everything is recorded.
       places.delete(key)
@@ -318,9 +325,9 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
       const signatures = await signaturesOf(file, importer, before, digestOf)
       if (before?.sha256 === signatures.file.sha256)
         return { file, program, unchanged: true, conversations: [], leftOut: {}, damage: [] }
-      const changed = await changedOf(file, signatures)
+      const changed = await changedOf(file, signatures, scope)
       const isWanted = (conversation: string): boolean => changed?.has(conversation) ?? true
-      const contentId = await contentIdFor(file, importer, layout)
+      const contentId = await contentIdFor(file, importer, layout, scope)
       const { onItem: _listener, ...checkOptions } = optionsOf(program)
       valueOf(
         await createCheckTranscript(parts)(readTranscript(file, importer, layout, contentId, isWanted), checkOptions),
@@ -351,7 +358,7 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
           await files.remember(
             new Map([
               [key, signatures.file],
-              ...[...(changed ?? [])].map(([id, each]) => [conversationKey(file, id), each] as const),
+              ...[...(changed ?? [])].map(([id, each]) => [conversationKey(file, id, scope), each] as const),
             ]),
           )
           return await reportProgress(file, program, result)

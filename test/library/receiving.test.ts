@@ -3,6 +3,7 @@ import { expect, it } from '@jest/globals'
 import { createMemoryKeyVault } from '../../src/adapters/memory/key-vault.js'
 import { plainContentId } from '../../src/importers/content-id.js'
 import { markedContentId } from '../../src/importers/pushed-ids.js'
+import { importers } from '../../src/importers/index.js'
 import { openLedger } from '../../src/index.js'
 import type { TranscriptItem } from '../../src/importers/transcript.js'
 
@@ -36,4 +37,44 @@ it('has no id that confirms a guess of a text, and records nothing twice, also a
   await ledger.admin.erasure.run({ conversationId: first.id }, { reason: 'requested' })
   expect(await receive()).toEqual({ id: first.id, messages: 0, known: 1 })
   expect((await ledger.admin.verify()).ok).toBe(true)
+})
+
+/** A session of a program, with one message. */
+const session = (sourceId: string, content: string, parent?: string): readonly TranscriptItem[] => [
+  {
+    kind: 'conversation',
+    sourceId,
+    where,
+    ...(parent === undefined ? {} : { parent: { sourceId: parent, how: 'sub-agent' } }),
+  },
+  { kind: 'message', sourceId: 'm1', part: 0, body: { role: 'user', content }, where },
+]
+
+it('records the same session id of two scopes in two conversations, so that nobody can take the id of another', async () => {
+  await using ledger = await openLedger({ store: 'memory' })
+  for (const { program } of importers) {
+    const ids = new Set<string>()
+    for (const scope of [undefined, 'a', 'b', 'a/b', 'ü%2Fb']) {
+      const options = { from: program, ...(scope === undefined ? {} : { scope }) }
+      for (const known of [0, 1]) {
+        const transcript = await ledger.transcripts.receive(options)
+        const recorded = await transcript.record(session('s1', `of ${String(scope)}`))
+        expect(recorded).toMatchObject([{ known, messages: 1 - known }])
+        ids.add(recorded[0]?.conversationId ?? '')
+      }
+      const child = await (await ledger.transcripts.receive(options)).record(session('s2', 'a part', 's1'))
+      for await (const { type, data } of ledger.log(child[0]?.conversationId ?? ''))
+        if (type === 'ConversationObserved') expect(ids).toContain(data.parent?.conversationId)
+    }
+    expect(ids.size).toBe(5)
+  }
+})
+
+it('takes a conversation for the session that its scope began without its name in the id, as up to 0.11.0', async () => {
+  await using ledger = await openLedger({ store: 'memory' })
+  await ledger.append('codex/s1', { role: 'user', content: 'Which berth?' }, { scope: 'a' })
+  const receive = async (scope: string): Promise<unknown> =>
+    await (await ledger.transcripts.receive({ from: 'codex', scope })).record(session('s1', 'And when?'))
+  await expect(receive('a')).rejects.toMatchObject({ details: { conversationId: 'codex/s1' } })
+  expect(await receive('b')).toMatchObject([{ conversationId: 'codex/b/s1', messages: 1 }])
 })

@@ -2,6 +2,7 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import { messageTokens, defaultEstimator } from '../../domain/values/tokens.js'
 import { emptyResult, type RecordedConversation } from '../../importers/record-transcript.js'
+import { observedConversationId } from '../../importers/observed-id.js'
 import { plainContentId } from '../../importers/content-id.js'
 import { importers, readTranscript, recognizeTranscript } from '../../importers/index.js'
 import type { DamageItem, TranscriptItem } from '../../importers/transcript.js'
@@ -16,6 +17,7 @@ export interface CountedTranscript extends ImportedTranscript {
 export async function countTranscript(
   file: string,
   program: string,
+  scope: string | undefined,
   onItem: (item: TranscriptItem) => void,
   signal: AbortSignal,
 ): Promise<CountedTranscript> {
@@ -34,7 +36,8 @@ export async function countTranscript(
     if (item.kind === 'left-out') leftOut[item.what] = (leftOut[item.what] ?? 0) + 1
     else if (item.kind === 'damage') damage.push(item)
     else if (item.kind === 'conversation') {
-      current = conversations.get(item.sourceId) ?? emptyResult(program, item)
+      current =
+        conversations.get(item.sourceId) ?? emptyResult(observedConversationId(program, item.sourceId, scope), item)
       conversations.set(item.sourceId, current)
     } else if (current !== undefined) {
       if (item.kind === 'message') {

@@ -169,9 +169,9 @@ export class ImportRun {
     const onItem = (item: TranscriptItem): void => {
       this.tick(this.byteEstimate.add(item, file.bytes), item.kind === 'message')
     }
-    if (this.ledger === undefined)
-      return { kind: 'transcript', imported: await countTranscript(file.path, program, onItem, signal) }
     const { scope } = this.options
+    if (this.ledger === undefined)
+      return { kind: 'transcript', imported: await countTranscript(file.path, program, scope, onItem, signal) }
     const imported = await this.ledger.transcripts.import(file.path, {
       from: program,
       ...(scope === undefined ? {} : { scope }),
