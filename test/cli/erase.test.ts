@@ -1,6 +1,6 @@
 /** `erase` on the command line: rejected arguments, the plan, and the confirmation. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openLedger } from '../../src/index.js'
@@ -85,6 +85,26 @@ it('shows the plan, erases with --yes, and has nothing left to erase about an un
     status: 0,
     stdout: expect.stringContaining('"completed":[]'),
   })
+})
+
+it('imports a file without the messages that name an erased person, again and when it has grown', async () => {
+  const messages = [
+    { role: 'user', content: 'Which berth?' },
+    { role: 'user', content: 'Ask Ursula.', subjects: ['ursula@example.org'] },
+    { role: 'assistant', content: 'Berth 7.' },
+  ]
+  const importLines = async (lines: readonly object[]): Promise<unknown> => {
+    await writeFile(join(folder, 'berths.jsonl'), lines.map((line) => JSON.stringify(line)).join('\n'))
+    const { stdout, status } = await command(['import', 'berths.jsonl', '--json'])
+    return { status, conversations: (JSON.parse(stdout) as { conversations: unknown }).conversations }
+  }
+  expect(await importLines(messages)).toMatchObject({ status: 0, conversations: [{ recorded: 2, ofErased: 1 }] })
+  expect(await importLines([...messages, { role: 'user', content: 'Thank you.' }])).toMatchObject({
+    status: 0,
+    conversations: [{ recorded: 1, alreadyThere: 2, ofErased: 1 }],
+  })
+  expect((await command(['search', 'Ursula'])).stdout).not.toContain('Ask')
+  await rm(join(folder, 'berths.jsonl'))
 })
 
 it('leaves no words of a command in the directory', async () => {

@@ -12,6 +12,8 @@ export interface ImportedFile {
   readonly conversationId: string
   recorded: number
   alreadyThere: number
+  /** Messages that name a person whose data was erased, which are not recorded. */
+  ofErased: number
   /** Cycles, batches and so on of this import only. */
   cycles: number
   batches: number
@@ -32,6 +34,7 @@ export const nothingImported = (file: string, conversationId: string, before: nu
   conversationId,
   recorded: 0,
   alreadyThere: 0,
+  ofErased: 0,
   cycles: 0,
   batches: 0,
   resummarized: 0,
@@ -78,6 +81,9 @@ export const importedLine = (imported: ImportedFile, titles: Titles): string => 
   const parts = [
     `${many(imported.recorded, 'message')} recorded`,
     ...(imported.alreadyThere === 0 ? [] : [`${count(imported.alreadyThere)} already recorded`]),
+    ...(imported.ofErased === 0
+      ? []
+      : [colours.yellow(`${count(imported.ofErased)} left out, because they name a person whose data was erased`)]),
     many(imported.cycles, 'cycle'),
     ...(imported.lost === undefined || imported.lost === 0 ? [] : [`${many(imported.lost, 'item')} lost`]),
     many(imported.batches, 'batch', 'batches'),

@@ -75,7 +75,9 @@ export class MessageImporter {
         this.recorded ??= await recordedMessages(this.ledger, conversationId)
       }
     } catch (error) {
-      throw withPlace(error, where)
+      if (!isLedgerError(error, 'SubjectErased')) throw withPlace(error, where)
+      this.imported.ofErased += 1
+      return
     }
     await this.ledger.admin.waitForCompaction(conversationId)
   }
