@@ -18,7 +18,16 @@ if ('enableCompileCache' in nodeModule && typeof nodeModule.enableCompileCache =
 
 const words = process.argv.slice(2)
 const answer = await askResident(words)
-const { runProgram } = await import('./program.js')
-const status = await runProgram(words, answer)
+
+/** Modules are loaded many at a time, and the system can refuse to open so many files. */
+function refuseTooFewFiles(error: unknown): number {
+  if (!(error instanceof Error) || !('code' in error) || error.code !== 'EMFILE') throw error
+  process.stderr.write(
+    'error: this process may have too few files open at a time: raise the limit (`ulimit -n 1024`)\n',
+  )
+  return 3
+}
+
+const status = await import('./program.js').then(({ runProgram }) => runProgram(words, answer)).catch(refuseTooFewFiles)
 // Without it, Node.js would finish compilations of the database engine that no one needs.
 process.exit(status)

@@ -10,7 +10,7 @@ import { foreignFiles } from '../support/damage/foreign-files.js'
 import { readSession, writeSession } from '../support/damage/session-files.js'
 import { sessions } from '../support/damage/sessions.js'
 import { jsonAs } from '../support/json.js'
-import { hasSqlite, sqlite } from '../support/sqlite-program.js'
+import { hasSqlite, writeSqlite } from '../support/sqlite-program.js'
 import { longTest } from '../support/length.js'
 import { keepEngines } from '../support/kept-engines.js'
 
@@ -185,7 +185,7 @@ describeWithoutReader('a database on a Node that cannot read it', () => {
     const database = sessions.find(({ program, isDatabase }) => program === 'cursor' && isDatabase === true)
     const [[path, statements] = ['', '']] = Object.entries(database?.files ?? {})
     await mkdir(dirname(join(folder, path)), { recursive: true })
-    sqlite(join(folder, path), statements)
+    writeSqlite(join(folder, path), statements)
     const { status, stderr } = await run('import', path)
     expect(stderr).toMatch(/needs a Node that reads SQLite \(22\.13 or later\)/u)
     expect(status).toBe(2)

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { openLedger, type Ledger } from '../../src/index.js'
-import { hasSqlite, insert, provideSqlite, sqlite } from '../support/sqlite-program.js'
+import { hasSqlite, insert, provideSqlite, writeSqlite } from '../support/sqlite-program.js'
 import { cursor } from '../support/written/cursor.js'
 import { lines, type Raw } from '../support/written/written.js'
 import { runsOf } from '../support/length.js'
@@ -90,7 +90,7 @@ databases('Zed', () => {
       const file = join(folder, 'threads.db')
       await rm(file, { force: true })
       const data = { version: '0.3.0', messages }
-      sqlite(
+      writeSqlite(
         file,
         `CREATE TABLE threads (id TEXT PRIMARY KEY, summary TEXT, updated_at TEXT, data_type TEXT, data BLOB);
         ${insert('threads', { id: 't1', summary: 'Keel', updated_at: '2026-10-06T08:00:00Z', data_type: 'json', data })}`,
@@ -116,7 +116,7 @@ databases('Cursor', () => {
     const [[path, content] = ['', '']] = Object.entries(stored?.files ?? {})
     const file = join(folder, path)
     await mkdir(dirname(file), { recursive: true })
-    sqlite(file, content)
+    writeSqlite(file, content)
     return file
   }
 
@@ -159,7 +159,7 @@ onNode('a Cursor database', () => {
       })
     const file = join(folder, 'state.vscdb')
     const ids = ['c-1', 'c-10', 'c-2']
-    sqlite(
+    writeSqlite(
       file,
       [
         'CREATE TABLE cursorDiskKV (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB);',
@@ -173,14 +173,14 @@ onNode('a Cursor database', () => {
     const imported = async (): Promise<readonly string[]> =>
       (await ledger.transcripts.import(file)).conversations.map(({ sourceId }) => sourceId).toSorted()
     expect(await imported()).toEqual(ids)
-    sqlite(
+    writeSqlite(
       file,
       `${row('composerData:c-1', composer('c-1', 2, 'b1', 'call', 'b2'))}\n${bubble('c-1', 'b2', 'Lower it.')}`,
     )
     expect(await imported()).toEqual(['c-1'])
     expect(await contextOf('cursor/c-1')).toEqual(['Hoist c-1.', null, expect.any(String), 'Lower it.'])
     // A row of the same length in the place of another.
-    sqlite(file, call('c-10', 'completed'))
+    writeSqlite(file, call('c-10', 'completed'))
     expect(await imported()).toEqual(['c-10'])
     expect(await contextOf('cursor/c-10')).toEqual(['Hoist c-10.', null, 'Two.'])
     expect(await imported()).toEqual([])

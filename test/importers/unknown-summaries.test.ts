@@ -23,7 +23,7 @@ import { loadConversation, type Log } from '../../src/recording/load-conversatio
 import { createHarness, createTestClock } from '../support/harness.js'
 import { COMPACTED_SESSIONS } from '../support/compacted-sessions.js'
 import { isLong } from '../support/length.js'
-import { hasSqlite, provideSqlite, sqlite } from '../support/sqlite-program.js'
+import { hasSqlite, provideSqlite, writeSqlite } from '../support/sqlite-program.js'
 import { writtenTranscripts } from '../support/written/index.js'
 
 interface Source {
@@ -114,7 +114,7 @@ async function write({ files, isDatabase }: Source): Promise<string> {
   for (const [path, content] of Object.entries(files)) {
     const target = join(root, path)
     await mkdir(dirname(target), { recursive: true })
-    if (isDatabase === true) sqlite(target, content)
+    if (isDatabase === true) writeSqlite(target, content)
     else await writeFile(target, content)
   }
   return join(root, Object.keys(files)[0] ?? '')

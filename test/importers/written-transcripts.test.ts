@@ -13,7 +13,7 @@ import type { TranscriptItem, TranscriptRecord } from '../../src/importers/trans
 import { openLedger, type ImportedConversation, type ImportedTranscript, type Ledger } from '../../src/index.js'
 import type { RecordedEvent } from '../../src/domain/events/index.js'
 import { countsOf } from '../support/recorded-counts.js'
-import { hasSqlite, provideSqlite, sqlite } from '../support/sqlite-program.js'
+import { hasSqlite, provideSqlite, writeSqlite } from '../support/sqlite-program.js'
 import { writtenTranscripts as all } from '../support/written/index.js'
 import type { WrittenTranscript } from '../support/written/written.js'
 import { violationsOf } from './reading.js'
@@ -32,7 +32,7 @@ async function write({ files, isDatabase }: WrittenTranscript, root: string): Pr
   for (const [path, content] of Object.entries(files)) {
     const place = join(folder, root, path)
     await mkdir(dirname(place), { recursive: true })
-    if (isDatabase === true) sqlite(place, content)
+    if (isDatabase === true) writeSqlite(place, content)
     else await writeFile(place, content)
   }
 }

@@ -24,7 +24,7 @@ import { callingSessions } from '../support/calling-sessions.js'
 import { damaged, damages, type Damage } from '../support/damaged-sessions.js'
 import { contextIn, createHarness } from '../support/harness.js'
 import { runsOf } from '../support/length.js'
-import { hasSqlite, provideSqlite, sqlite } from '../support/sqlite-program.js'
+import { hasSqlite, provideSqlite, writeSqlite } from '../support/sqlite-program.js'
 import { strictChat } from '../support/strict-chat.js'
 import { strictMessages } from '../support/strict-messages.js'
 import { writtenTranscripts } from '../support/written/index.js'
@@ -59,7 +59,7 @@ async function statesOf({ program, files, isDatabase }: Files): Promise<readonly
   for (const [name, content] of Object.entries(files)) {
     const target = join(root, name)
     await mkdir(dirname(target), { recursive: true })
-    if (isDatabase === true) sqlite(target, content)
+    if (isDatabase === true) writeSqlite(target, content)
     else await writeFile(target, content)
   }
   const path = join(root, Object.keys(files)[0] ?? '')

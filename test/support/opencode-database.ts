@@ -3,7 +3,7 @@
  * that opencode 2.0.3 prints for `.schema` (getagentseal/codeburn issue 1293) and that `packages/core/src/session/sql.ts`
  * of anomalyco/opencode declares; the content of `data` follows its `packages/schema/src/session-message.ts`.
  */
-import { insert, sqlite } from './sqlite-program.js'
+import { insert, sqlite, writeSqlite } from './sqlite-program.js'
 
 const TOKEN_COLUMNS = ['input', 'output', 'reasoning', 'cache_read', 'cache_write']
   .map((name) => `tokens_${name} INTEGER DEFAULT 0 NOT NULL`)
@@ -134,7 +134,7 @@ const WRITTEN_BY_V2 = [
 
 /** Writes a database that version 2 made. */
 export function writeFresh(path: string): void {
-  sqlite(path, [V2, ...WRITTEN_BY_V2].join('\n'))
+  writeSqlite(path, [V2, ...WRITTEN_BY_V2].join('\n'))
 }
 
 /**
@@ -143,7 +143,7 @@ export function writeFresh(path: string): void {
  * wrote to `ses_both` once more.
  */
 export function writeUpgraded(path: string): void {
-  sqlite(
+  writeSqlite(
     path,
     [
       V1,
@@ -175,7 +175,7 @@ export function writeUpgraded(path: string): void {
 
 /** Writes a database with the tables of the program that was written in Go. */
 export function writeOfGo(path: string): void {
-  sqlite(
+  writeSqlite(
     path,
     'CREATE TABLE sessions (id TEXT PRIMARY KEY); CREATE TABLE messages (id TEXT); CREATE TABLE files (id TEXT);',
   )

@@ -1,9 +1,34 @@
-/** SQLite through the program `sqlite3`, for a Node that has no `node:sqlite`. */
+/** SQLite in tests: `node:sqlite`, or the program `sqlite3` for a Node that does not have it. */
 import { jest } from '@jest/globals'
 import { spawnSync } from 'node:child_process'
 import type { Database } from '../../src/importers/sqlite.js'
 
 export const hasSqlite = spawnSync('sqlite3', ['--version']).status === 0
+
+interface NativeDatabase {
+  exec(sql: string): void
+  close(): void
+}
+// The types of Node 20 lack the module.
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion
+const native = process.getBuiltinModule('node:sqlite') as
+  | { readonly DatabaseSync: new (path: string) => NativeDatabase }
+  | undefined
+
+/** Runs statements that write. */
+export function writeSqlite(path: string, sql: string): void {
+  if (native === undefined) {
+    sqlite(path, sql)
+    return
+  }
+  const database = new native.DatabaseSync(path)
+  try {
+    // No test is about a power cut.
+    database.exec(`pragma synchronous = off; ${sql}`)
+  } finally {
+    database.close()
+  }
+}
 
 /** Runs statements. @returns what the program prints */
 export function sqlite(path: string, sql: string, ...flags: readonly string[]): string {

@@ -18,6 +18,7 @@ import { codeOf, sentenceOf, isStoreError, storeError } from '../../ports/store-
 import { errorOfState } from '../postgres/sql-state.js'
 import { lockFolder, sweepSockets, unusable, type FolderLock, type LockOptions } from './folder-lock.js'
 import { PrivateNodeFs } from './private-node-fs.js'
+import { filesOfEngine } from './open-files.js'
 import { readMarker, refuseForeign, writeMarker } from './marker.js'
 import { serveReaders, type ReadWork } from './serve-readers.js'
 import { readTemplate } from './database-template.js'
@@ -46,6 +47,7 @@ export interface OpenOptions extends LockOptions {
 export async function openFolder(path: string, options: OpenOptions = {}): Promise<Database> {
   const folder = resolve(path)
   await refuseForeign(folder)
+  const files = filesOfEngine(folder)
   const lock = await lockFolder(folder, options)
   let isReady = true
   let db: PGlite | undefined
@@ -61,7 +63,13 @@ export async function openFolder(path: string, options: OpenOptions = {}): Promi
     restrict(folder, options)
     db = await start(folder, {
       fs: new PrivateNodeFs(join(folder, data)),
-      startParams: [...PGlite.defaultStartParams, '-c', `shared_buffers=${String(pageCacheOf(join(folder, data)))}MB`],
+      startParams: [
+        ...PGlite.defaultStartParams,
+        '-c',
+        `shared_buffers=${String(pageCacheOf(join(folder, data)))}MB`,
+        '-c',
+        `max_files_per_process=${String(files)}`,
+      ],
       ...(template !== undefined && { loadDataDir: template }),
     })
     lock.check()

@@ -4,14 +4,14 @@ import { dirname, join } from 'node:path'
 import { plainContentId } from '../../../src/importers/content-id.js'
 import { readTranscript, recognizeTranscript } from '../../../src/importers/index.js'
 import type { TranscriptItem } from '../../../src/importers/transcript.js'
-import { sqlite } from '../sqlite-program.js'
+import { writeSqlite } from '../sqlite-program.js'
 import type { Session } from './sessions.js'
 
 /** Writes the files of a session. @returns the path that is imported */
 export async function writeSession({ files, isDatabase }: Session, folder: string): Promise<string> {
   for (const [path, content] of Object.entries(files)) {
     await mkdir(dirname(join(folder, path)), { recursive: true })
-    if (isDatabase === true) sqlite(join(folder, path), content)
+    if (isDatabase === true) writeSqlite(join(folder, path), content)
     else await writeFile(join(folder, path), content)
   }
   return join(folder, Object.keys(files)[0] ?? '')
