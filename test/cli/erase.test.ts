@@ -96,12 +96,16 @@ it('imports a file without the messages that name an erased person, again and wh
   const importLines = async (lines: readonly object[]): Promise<unknown> => {
     await writeFile(join(folder, 'berths.jsonl'), lines.map((line) => JSON.stringify(line)).join('\n'))
     const { stdout, status } = await command(['import', 'berths.jsonl', '--json'])
-    return { status, conversations: (JSON.parse(stdout) as { conversations: unknown }).conversations }
+    const answer: unknown = JSON.parse(stdout)
+    return { status, answer }
   }
-  expect(await importLines(messages)).toMatchObject({ status: 0, conversations: [{ recorded: 2, ofErased: 1 }] })
+  expect(await importLines(messages)).toMatchObject({
+    status: 0,
+    answer: { conversations: [{ recorded: 2, ofErased: 1 }] },
+  })
   expect(await importLines([...messages, { role: 'user', content: 'Thank you.' }])).toMatchObject({
     status: 0,
-    conversations: [{ recorded: 1, alreadyThere: 2, ofErased: 1 }],
+    answer: { conversations: [{ recorded: 1, alreadyThere: 2, ofErased: 1 }] },
   })
   expect((await command(['search', 'Ursula'])).stdout).not.toContain('Ask')
   await rm(join(folder, 'berths.jsonl'))
