@@ -70,6 +70,8 @@ export interface EventsOptions {
   readonly conversationId?: string
   /** The first position, or the first revision if a conversation is named. Default: events recorded from now on. */
   readonly from?: number
+  /** Instead of `from`: events after the one with this position, or with this revision if a conversation is named. */
+  readonly after?: number
   readonly signal?: AbortSignal | undefined
 }
 
@@ -115,8 +117,8 @@ export function createClient(options: ClientOptions): Client {
   return {
     name: transport.name,
     calls,
-    events: ({ conversationId, from, signal } = {}) =>
-      readEvents(transport, { conversationId, from: from === undefined ? undefined : from, signal }),
+    events: ({ conversationId, from, after, signal } = {}) =>
+      readEvents(transport, { conversationId, from, after, signal }),
     ended: async (job, how = {}) => await ended(transport, job, how),
   }
 }

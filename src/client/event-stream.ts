@@ -14,6 +14,7 @@ export type CloudEvent = z.infer<typeof cloudEvent>
 interface Wanted {
   readonly conversationId: string | undefined
   readonly from: number | undefined
+  readonly after: number | undefined
   readonly signal: AbortSignal | undefined
 }
 
@@ -26,7 +27,7 @@ export async function* readEvents(transport: Transport, wanted: Wanted): AsyncGe
   const { conversationId, signal } = wanted
   const route = conversationId === undefined ? routes.streamEvents : routes.streamConversationEvents
   const path = pathOf(route, conversationId === undefined ? {} : { conversation: conversationId })
-  let last: string | undefined
+  let last = wanted.after?.toString()
   let failures = 0
   while (!isOver(signal)) {
     const ended = new AbortController()

@@ -35,7 +35,9 @@ export async function* followEvents(
   { after = -1, untilHead = false, signal }: FollowOptions,
 ): AsyncGenerator<Followed> {
   if (untilHead) throw notSupportedRemotely('follow with untilHead', 'read the logs of the conversations')
-  for await (const event of remote.events({ ...(after === 'head' ? {} : { from: after + 1 }), signal }))
+  // Positions that a key with a bound sees are no numbers to count with.
+  const start = after === 'head' ? {} : after < 0 ? { from: 0 } : { after }
+  for await (const event of remote.events({ ...start, signal }))
     yield { kind: 'event', event: recordedEvent(fromCloudEvent(event)) }
 }
 

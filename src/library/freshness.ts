@@ -75,7 +75,7 @@ export function createFreshness({
     const missing =
       position < 0
         ? 'there are no read models yet, and none came'
-        : `the read models have not come to position ${String(position)}`
+        : 'the read models have not come to the position that the read waits for'
     throw problem({ kind: 'ProjectionsBehind', detail: `${missing} within ${String(timeoutMs)} ms${hint}` })
   }
 
@@ -116,7 +116,7 @@ export function createFreshness({
         if (performance.now() >= until)
           throw problem({
             kind: 'ProjectionsBehind',
-            detail: `the log has not come to position ${String(wait.waitFor)} within ${String(timeoutMs)} ms`,
+            detail: `the log has not come to the position that the read waits for within ${String(timeoutMs)} ms`,
           })
         await sleep(HEAD_POLL_MS)
       }

@@ -5,6 +5,7 @@ import type { Bound, KeyRecord, Role } from '../ports/service-state.js'
 import type { Ledger } from '../library/ledger.js'
 import { kindOf } from '../library/problem.js'
 import type { Route } from '../schema/route.js'
+import { hiddenPositions, PLAIN_POSITIONS, type Positions } from './positions.js'
 import { Refused } from './problems.js'
 
 /** The identity of a request. */
@@ -15,6 +16,8 @@ export interface Access {
   readonly bound: Bound
   /** Recorded with everything that the request records; undefined: the ledger's own. */
   readonly actor: string | undefined
+  /** Positions in the log as this caller sees them. */
+  readonly positions: Positions
   /** Whether the key is still accepted: an answer that goes on for long checks it again. */
   isCurrent(): Promise<boolean>
 }
@@ -25,15 +28,21 @@ export const EVERYTHING: Access = {
   roles: ['append', 'read', 'audit', 'operate'],
   bound: undefined,
   actor: undefined,
+  positions: PLAIN_POSITIONS,
   isCurrent: () => Promise.resolve(true),
 }
 
 /** Access by a key. */
-export const accessOf = ({ id, name, roles, bound }: KeyRecord, isCurrent: Access['isCurrent']): Access => ({
+export const accessOf = (
+  { id, name, roles, bound }: KeyRecord,
+  pepper: string,
+  isCurrent: Access['isCurrent'],
+): Access => ({
   keyId: id,
   roles,
   bound,
   actor: `${KEY_ACTOR}${name}`,
+  positions: bound === undefined ? PLAIN_POSITIONS : hiddenPositions(pepper),
   isCurrent,
 })
 

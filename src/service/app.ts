@@ -34,6 +34,7 @@ import { createServiceMetrics } from './metrics.js'
 import { describeApi } from './openapi.js'
 import { keyOfSession, LOGIN_BYTES, LOGIN_PATH, loginForm, ownPath, sessionCookie } from './page-session.js'
 import { problemOf, Refused } from './problems.js'
+import { withMeantPosition } from './positions.js'
 import { MAY_BE_EMPTY, parsed, parsedInParts, queryOf, refuseConditions } from './request-input.js'
 import { agentHandlers } from './routes/agent.js'
 import { conversationHandlers } from './routes/conversations.js'
@@ -420,7 +421,7 @@ class ServiceApp {
   }
 
   private async accessBy(record: KeyRecord, isCurrent: Access['isCurrent']): Promise<Access> {
-    const access = accessOf(record, isCurrent)
+    const access = accessOf(record, this.pepper ?? '', isCurrent)
     await this.rate(record.id)
     return access
   }
@@ -534,7 +535,10 @@ class ServiceApp {
     if (context.req.raw.method === 'HEAD' && route.stream !== undefined)
       throw new Refused('MethodNotAllowed', 'a stream is read by GET', {}, { allow: 'GET' })
     const params = parsed(route.params, context.req.param(), 'the address')
-    const query = parsed(route.query, queryOf(context.req.url, route), 'the address')
+    const query = withMeantPosition(
+      parsed(route.query, queryOf(context.req.url, route), 'the address'),
+      access.positions,
+    )
     if (conversation !== undefined) await this.bounds.check(access, conversation, mayBegin(name, access))
     const incoming: IncomingMessage | undefined = context.env.incoming
     const raw =
@@ -549,12 +553,13 @@ class ServiceApp {
     // Other requests are answered between the steps of a large one.
     const isLarge = raw !== undefined && Number(headers.get('content-length') ?? Infinity) > LARGE_BODY
     if (isLarge) await nextTurn()
-    const body =
+    const given =
       route.body === undefined
         ? undefined
         : isLarge
           ? await parsedInParts(route.body, raw)
           : parsed(route.body, raw ?? {}, 'the body')
+    const body = withMeantPosition(given, access.positions)
     const heeded = Object.fromEntries(
       Object.keys(route.headers).map((header) => [header, headers.get(header) ?? undefined]),
     )

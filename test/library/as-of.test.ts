@@ -77,7 +77,7 @@ describe('a moment', () => {
       () => ledger.messages(ID, tooEarly),
       () => ledger.diff(ID, { cycle: 1, ...tooEarly }),
     ]) {
-      expect(await refusal(read())).toEqual(['world', expect.stringContaining('the log has not come to position')])
+      expect(await refusal(read())).toEqual(['world', expect.stringContaining('the log has not come to the position')])
     }
   })
 

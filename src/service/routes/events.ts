@@ -1,5 +1,7 @@
 /** Facts as server-sent events. */
 import { parseRevision } from '../../domain/values/revision.js'
+import type { Access } from '../access.js'
+import type { FeedDelivery } from '../feed.js'
 import { Refused } from '../problems.js'
 import type { Handlers } from '../service.js'
 
@@ -20,25 +22,62 @@ function afterOf(headers: Readonly<Record<string, string | undefined>>, from: nu
   return lastOf(headers) ?? (from === undefined ? undefined : from - 1)
 }
 
+/** The position after which a stream of all conversations starts, of what the caller sees as one. */
+function positionOf(
+  headers: Readonly<Record<string, string | undefined>>,
+  from: number | undefined,
+  { positions }: Access,
+): number | undefined {
+  const last = lastOf(headers)
+  if (last !== undefined) return positions.meant(last)
+  // The beginning is no secret.
+  return from === undefined || from === 0 ? afterOf(headers, from) : positions.meant(from) - 1
+}
+
+/** Events with their position as the caller sees it. */
+async function* shownTo(access: Access, events: AsyncIterable<FeedDelivery>): AsyncIterable<FeedDelivery> {
+  for await (const heard of events)
+    if (heard.kind === 'quiet' || access.bound === undefined) yield heard
+    else {
+      // The first name of this kind: a quotation mark in a value before it has a backslash.
+      const sequence = `"sequence":"${String(access.positions.shown(heard.item.position))}"`
+      yield { kind: 'fact', item: { ...heard.item, text: heard.item.text.replace(/"sequence":"\d+"/u, sequence) } }
+    }
+}
+
 /** The handlers. */
 export const eventHandlers = {
   async streamEvents({ bounds, feed, heartbeatMs }, { query: { from }, headers, access }) {
-    const after = afterOf(headers, from) ?? 'now'
+    const after = positionOf(headers, from, access) ?? 'now'
+    let salt = 0
+    /** An id that is the same again would tell that nobody else recorded anything. */
+    const quietId = (position: number): number => access.positions.shown(position, (salt += 1))
     return {
       stream: {
         read: (signal) =>
-          feed.read({
-            after,
-            wants: ({ conversationId }) => bounds.has(access, conversationId),
-            signal,
-            heartbeatMs,
-          }),
-        idOf: (heard) => (heard.kind === 'fact' ? heard.item.position : heard.position),
+          shownTo(
+            access,
+            feed.read({
+              after,
+              wants: ({ conversationId }) => bounds.has(access, conversationId),
+              signal,
+              heartbeatMs,
+            }),
+          ),
+        idOf: (heard) =>
+          heard.kind === 'fact'
+            ? access.positions.shown(heard.item.position)
+            : heard.position === undefined
+              ? undefined
+              : quietId(heard.position),
       },
     }
   },
 
-  async streamConversationEvents({ ledger, feed, heartbeatMs }, { params: { conversation: id }, query, headers }) {
+  async streamConversationEvents(
+    { ledger, feed, heartbeatMs },
+    { params: { conversation: id }, query, headers, access },
+  ) {
     // Report a missing conversation before the stream starts. The start position is fixed now.
     let head = -1
     for await (const { revision } of ledger.log(id, { direction: 'backwards', limit: 1 })) head = revision
@@ -46,13 +85,16 @@ export const eventHandlers = {
     return {
       stream: {
         read: (signal) =>
-          feed.read({
-            after: 'now',
-            conversation: { id, afterRevision },
-            wants: () => Promise.resolve(true),
-            signal,
-            heartbeatMs,
-          }),
+          shownTo(
+            access,
+            feed.read({
+              after: 'now',
+              conversation: { id, afterRevision },
+              wants: () => Promise.resolve(true),
+              signal,
+              heartbeatMs,
+            }),
+          ),
         idOf: (heard) => (heard.kind === 'fact' ? heard.item.revision : undefined),
       },
     }

@@ -58,7 +58,7 @@ const givenCheckpoint = (checkpoint: BodyOf<'verify'>['checkpoint']): Pick<Verif
 
 /** The handlers. */
 export const historyHandlers = {
-  async getLog({ ledger }, { params: { conversation }, query: { from, cursor, limit = PAGE, direction } }) {
+  async getLog({ ledger }, { params: { conversation }, query: { from, cursor, limit = PAGE, direction }, access }) {
     if (from !== undefined && cursor !== undefined)
       throw new Refused('BadRequest', 'from goes with the first page alone', { field: 'from' })
     const facts: RecordedEvent[] = []
@@ -68,7 +68,7 @@ export const historyHandlers = {
       conversation,
       withoutUndefined({ from: first, limit: limit + 1, direction }),
     )) {
-      if (facts.length < limit) facts.push(event)
+      if (facts.length < limit) facts.push({ ...event, position: access.positions.shown(event.position) })
       else next = event.revision
     }
     return { body: { conversationId: conversation, facts, ...nextOf(next) } }

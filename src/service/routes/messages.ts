@@ -89,7 +89,10 @@ function throwAppendError(error: unknown, { bound }: Access, conversationId: str
   throw key !== undefined && isReuse(error, key) ? reused() : error
 }
 
-const appended = (result: AppendResult): Answer<AppendResult> => ({ body: result, headers: etagOf(result.revision) })
+const appended = (result: AppendResult, { positions }: Access): Answer<AppendResult> => ({
+  body: { ...result, position: result.position === undefined ? undefined : positions.shown(result.position) },
+  headers: etagOf(result.revision),
+})
 
 /** The handlers. */
 export const messageHandlers = {
@@ -115,9 +118,9 @@ export const messageHandlers = {
       .append(conversation, messages, options)
       .catch((error: unknown) => throwAppendError(error, access, conversation, key))
     countRecorded(result.recorded.length)
-    if (key === undefined || result.recorded.length > 0) return appended(result)
+    if (key === undefined || result.recorded.length > 0) return appended(result, access)
     const ids = messages.map(({ id = '' }) => id)
-    return appended(await answerOfFirst(ledger, conversation, ids, ownCorrelation))
+    return appended(await answerOfFirst(ledger, conversation, ids, ownCorrelation), access)
   },
 
   async amend({ ledger, recorded: countRecorded }, { params: { conversation }, body, raw, headers, access }) {
@@ -128,7 +131,7 @@ export const messageHandlers = {
       withoutUndefined({ ...body, append, compaction, expectedRevision: expectedOf(headers), actor: access.actor }),
     )
     countRecorded(result.recorded.length)
-    return appended(result)
+    return appended(result, access)
   },
 
   async observe({ ledger, recorded: countRecorded }, { params: { conversation }, body, raw, access }) {
@@ -141,7 +144,7 @@ export const messageHandlers = {
       withoutUndefined({ policy, scope: scopeWithin(access, scope), correlationId, actor: access.actor }),
     )
     countRecorded(result.recorded.length)
-    return appended(result)
+    return appended(result, access)
   },
 
   async getMessages({ ledger }, { params: { conversation }, query: { at, cursor, limit = PAGE, ...wait } }) {

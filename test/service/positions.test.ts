@@ -1,0 +1,122 @@
+/** Positions that a key with a bound sees: they can be handed back, and do not tell how much others record. */
+import { describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import { openService } from '../../src/library/compose.js'
+import { ROLES } from '../../src/ports/service-state.js'
+import { createKey } from '../../src/service/keys.js'
+import { hiddenPositions } from '../../src/service/positions.js'
+import { startService } from '../../src/service/server.js'
+import { openRemoteLedger } from '../../src/client/index.js'
+import { say } from '../support/conversations.js'
+import { runsOf } from '../support/length.js'
+import { PEPPER } from '../support/service.js'
+
+it('are whole numbers that mean the position, with every salt', () => {
+  const position = fc.oneof(fc.nat(), fc.integer({ min: 0, max: 2 ** 44 - 1 }))
+  fc.assert(
+    fc.property(fc.string(), position, fc.nat(1_000), (pepper, plain, salt) => {
+      const { shown, meant } = hiddenPositions(pepper)
+      const number = shown(plain, salt)
+      expect(Number.isSafeInteger(number) && number >= 0).toBe(true)
+      expect(meant(number)).toBe(plain)
+    }),
+    { numRuns: runsOf(300) },
+  )
+})
+
+it('differ between neighbours, salts and peppers by numbers that have no order', () => {
+  const { shown } = hiddenPositions('a')
+  const numbers = Array.from({ length: 1_000 }, (_none, position) => shown(position))
+  expect(new Set(numbers).size).toBe(1_000)
+  const rising = numbers.filter((number, at) => number > (numbers[at - 1] ?? Infinity)).length
+  expect(rising).toBeGreaterThan(400)
+  expect(rising).toBeLessThan(600)
+  expect(new Set(Array.from({ length: 256 }, (_none, salt) => shown(7, salt))).size).toBe(256)
+  expect(hiddenPositions('b').shown(7)).not.toBe(shown(7))
+})
+
+describe('over HTTP', () => {
+  it('hide what others record, and a bound key reads what it wrote and resumes with them', async () => {
+    const { ledger, ...stores } = await openService({ store: 'memory' })
+    const key = async (scope?: string): Promise<string> =>
+      (
+        await createKey(stores.keys, PEPPER, {
+          name: `of ${String(scope)}`,
+          roles: ROLES,
+          bound: scope === undefined ? undefined : { scope },
+        })
+      ).key
+    const bound = await key('us')
+    const server = await startService({
+      ledger,
+      stores,
+      pepper: PEPPER,
+      host: '127.0.0.1',
+      port: 0,
+      mayBeOpen: true,
+      limits: { heartbeatMs: 40 },
+    })
+    const remote = openRemoteLedger({ url: server.url, key: bound })
+    const theirs = async (count: number): Promise<void> => {
+      await ledger.append(
+        'theirs',
+        Array.from({ length: count }, (_none, at) => say(at)),
+        { scope: 'them' },
+      )
+    }
+    try {
+      await theirs(3)
+      const first = await remote.append('ours', say(1))
+      await theirs(5)
+      const second = await remote.append('ours', say(2))
+      const found = await remote.list({ waitFor: second.position ?? -1 })
+      expect(found.conversations.map(({ liveMessages }) => liveMessages)).toEqual([2])
+      const seen: number[] = []
+      for await (const { position } of remote.log('ours')) seen.push(position)
+      expect(seen.slice(-2)).toEqual([first.position, second.position])
+      expect(seen.filter((position) => position < 1_000_000)).toEqual([])
+
+      const followed: number[] = []
+      const signal = AbortSignal.timeout(10_000)
+      for await (const heard of remote.admin.follow({ after: first.position ?? -1, signal })) {
+        if (heard.kind === 'event') followed.push(heard.event.position)
+        if (followed.length === 1) break
+      }
+      expect(followed).toEqual([second.position])
+
+      const response = await fetch(`${server.url}/v1/events?from=${String(first.position)}`, {
+        headers: { authorization: `Bearer ${bound}` },
+        signal,
+      })
+      let text = ''
+      for await (const chunk of response.body ?? []) {
+        text += Buffer.from(chunk).toString('utf8')
+        if ((text.match(/still here/gu) ?? []).length === 5) break
+      }
+      const ids = [...text.matchAll(/^id: (?<id>\d+)$/gmu)].map(({ groups }) => Number(groups?.['id']))
+      expect(ids.slice(0, 2)).toEqual([first.position, second.position])
+      expect([...text.matchAll(/"sequence":"(?<id>\d+)"/gu)].map(({ groups }) => Number(groups?.['id']))).toEqual([
+        first.position,
+        second.position,
+      ])
+      // Nothing was recorded between these, and no two are the same.
+      expect(new Set(ids).size).toBe(7)
+
+      const resumed = await fetch(`${server.url}/v1/events`, {
+        headers: { authorization: `Bearer ${bound}`, 'last-event-id': String(ids.at(-1)) },
+        signal,
+      })
+      await remote.append('ours', say(3))
+      let rest = ''
+      for await (const chunk of resumed.body ?? []) {
+        rest += Buffer.from(chunk).toString('utf8')
+        if (rest.includes('"sequence"')) break
+      }
+      expect(rest.match(/"subject":"ours"/gu)).toHaveLength(1)
+    } finally {
+      await remote.close()
+      await server.close()
+      await ledger.close()
+    }
+  })
+})
