@@ -78,12 +78,14 @@ export interface ProxyOptions {
   readonly headWaitMs?: number
 }
 
-/**
- * The proxy as a Hono application. The environment passed to `fetch` may have the `caller` of the request (`Caller`): its
- * actor is recorded, and only conversations that it may use are read or recorded. Without one the actor is the ledger's,
- * and the request may use every conversation.
- */
-export type Proxy = Hono & {
+/** The proxy as a function from requests to responses, which every server of the Fetch API can mount. */
+export interface Proxy {
+  /**
+   * Answers a request. The environment may have the `caller` of the request (`Caller`): its actor is recorded, and only
+   * conversations that it may use are read or recorded. Without one the actor is the ledger's, and the request may use
+   * every conversation.
+   */
+  readonly fetch: (request: Request, environment?: object) => Response | Promise<Response>
   /** Resolves when all answers so far are recorded. */
   settled(): Promise<void>
   /** Waits as `settled` does, and closes the connections to upstream. */
@@ -616,12 +618,13 @@ export function createProxy(options: ProxyOptions): Proxy {
     const api = APIS.find((each) => each.matches(context.req.path)) ?? chatCompletions
     return errorResponse(api, 500, 'internal error of the proxy: see its log', 'Bug')
   })
-  return Object.assign(app, {
+  return {
+    fetch: (request, environment) => app.fetch(request, environment),
     settled: async () => {
       await handler.settled()
     },
     close: async () => {
       await handler.close()
     },
-  })
+  }
 }

@@ -41,7 +41,7 @@ export async function startProxy({ port, ...options }: ProxyServerOptions): Prom
     await next()
     return undefined
   })
-  app.route('/', proxy)
+  app.all('*', ({ req, env }) => proxy.fetch(req.raw, Object(env)))
   const server = await new Promise<ServerType>((resolve, reject) => {
     const started = serve({ fetch: app.fetch, hostname: HOST, port, overrideGlobalObjects: false }, () => {
       resolve(started)

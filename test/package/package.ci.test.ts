@@ -195,6 +195,66 @@ export async function talk(url: string) {
   }
 })
 
+/** A route as Next.js has it: a module that answers requests, and keeps the ledger open between them. */
+const ROUTE = `
+import { openLedger } from 'context-ledger'
+import { saveUIMessages } from 'context-ledger/ai-sdk'
+
+const opening = openLedger({ store: 'memory' })
+export async function POST(request: Request): Promise<Response> {
+  const { id, messages } = JSON.parse(await request.text())
+  const ledger = await opening
+  await saveUIMessages(ledger, id, messages)
+  await ledger.append(id, { role: 'assistant', content: 'Berth 4.' })
+  const { hits } = await ledger.search('berth', { conversationId: id })
+  return Response.json({ messages: (await ledger.context(id)).messages, hits: hits.length })
+}
+`
+
+/** A server that loads a built route and answers one request with it. */
+const SERVER = `
+import { createServer } from 'node:http'
+
+for (const path of process.argv.slice(2)) {
+  const { POST } = await import(path)
+  const server = createServer(async (request, response) => {
+    const chunks = []
+    for await (const chunk of request) chunks.push(chunk)
+    const answer = await POST(new Request('http://127.0.0.1' + request.url, { method: 'POST', body: Buffer.concat(chunks) }))
+    response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text())
+  })
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const messages = [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'Which berth is free?' }] }]
+  const answer = await fetch('http://127.0.0.1:' + server.address().port, { method: 'POST', body: JSON.stringify({ id: 'c', messages }) })
+  console.log(await answer.text())
+  server.close()
+}
+process.exit()
+`
+
+it("a bundler's server build that keeps the package external answers a request that appends and reads", () => {
+  project.write({ 'route.ts': ROUTE, 'server.mjs': SERVER })
+  const formats = { cjs: './route.cjs', esm: './route.mjs' }
+  for (const [format, path] of Object.entries(formats)) {
+    const args = ['route.ts', '--bundle', '--platform=node', `--format=${format}`, '--external:context-ledger']
+    expect(project.run([process.execPath, ESBUILD, ...args, `--outfile=${path}`])).toMatchObject({ status: 0 })
+  }
+  const { status, stdout, stderr } = project.run([process.execPath, 'server.mjs', ...Object.values(formats)])
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  const answers = stdout
+    .trim()
+    .split('\n')
+    .map((line): unknown => JSON.parse(line))
+  const answer = {
+    messages: [
+      { role: 'user', content: [{ type: 'text', text: 'Which berth is free?' }] },
+      { role: 'assistant', content: 'Berth 4.' },
+    ],
+    hits: 2,
+  }
+  expect(answers).toEqual([answer, answer])
+})
+
 it('an error has the name of its class, and the files have source maps', () => {
   const { stdout } = project.run([
     process.execPath,

@@ -609,12 +609,12 @@ it('half a request, and a client that is gone before the answer, leave nothing h
   expect(next.status).toBe(200)
 })
 
-it('is an application that another server can mount', async () => {
+it('is a function of the Fetch API that another server can mount', async () => {
   const app = createProxy({ ledger, upstream: upstream.url, onProblem, headWaitMs: 5_000 })
   const ask = { method: 'POST', body: JSON.stringify({ model: 'm', messages: [user('mounted')], stream: true }) }
   const chunks = chat.events({ text: 'through the Fetch API' })
   upstream.answerWith({ chunks })
-  const response = await app.request(`http://ledger.example${CHAT}`, ask)
+  const response = await app.fetch(new Request(`http://ledger.example${CHAT}`, ask))
   expect(await response.text()).toBe(chunks.join(''))
   await app.close()
   expect(await contentsOf(idOf(response))).toEqual(['user: mounted', 'assistant: through the Fetch API'])

@@ -481,7 +481,7 @@ export class WorldRun {
       body: JSON.stringify(body),
     }
     const caller: Caller = { keyId: this.keyId, mayUse: () => Promise.resolve(true) }
-    const response = await this.proxy.request(`http://127.0.0.1${path}`, init, { caller })
+    const response = await this.proxy.fetch(new Request(`http://127.0.0.1${path}`, init), { caller })
     const text = await readAnswer(response, loss)
     const status = `${String(response.status)} ${response.headers.get('x-context-ledger') ?? ''} ${response.ok ? '' : text}`
     const list = client.list.map(keyOf)

@@ -3,17 +3,15 @@
  * The engine takes about 4 s to create a database and 1 s to load the template.
  */
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { readdir, readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { brotliDecompress } from 'node:zlib'
-import { z } from 'zod'
-import { builtFile, packageFolderOf } from '../../lib/package-root.js'
+import { builtFile } from '../../lib/package-root.js'
 
-/** The template for `loadDataDir`; undefined if this version of the engine has none, or if the file is damaged. */
-export async function readTemplate(file = templateFile()): Promise<Blob | undefined> {
+/** The template for `loadDataDir`; undefined if there is none, or if the file is damaged. */
+export async function readTemplate(given?: string): Promise<Blob | undefined> {
   try {
+    const file = given ?? (await templateFile())
     if (file === undefined) return undefined
     const written = await readFile(file)
     // The file starts with a hash of the archive, because a damaged database may open without an error.
@@ -27,16 +25,9 @@ export async function readTemplate(file = templateFile()): Promise<Blob | undefi
 }
 
 const SHA256_BYTES = 32
-const Package = z.object({ version: z.string() })
 
-/**
- * The path in `dist` of this package. The name is the one
- * that scripts/build.mjs uses.
- */
-function templateFile(): string | undefined {
-  const require = createRequire(import.meta.url)
-  const engine = packageFolderOf(require.resolve('@electric-sql/pglite/nodefs'))
-  if (engine === undefined) return undefined
-  const { version } = Package.parse(require(join(engine, 'package.json')))
-  return builtFile(`pglite-${version}.template`)
+/** The path of the template in `dist`, which is made with the engine of the build; undefined if there is none. */
+async function templateFile(): Promise<string | undefined> {
+  const name = (await readdir(builtFile())).find((file) => file.endsWith('.template'))
+  return name === undefined ? undefined : builtFile(name)
 }

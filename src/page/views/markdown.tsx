@@ -2,22 +2,11 @@
  * Renders Markdown of conversations, which is untrusted: HTML in it stays text, images are not loaded, and only links to
  * web and mail addresses are links. Invisible characters are shown as code points.
  */
-import { createRequire } from 'node:module'
 import { raw } from 'hono/html'
 import type { Child } from 'hono/jsx'
 import MarkdownIt, { type Token } from 'markdown-it'
+import hljs from './highlighter.js'
 import { codePointName, INVISIBLE_ALL } from './text.js'
-
-/** The part of highlight.js in use. Its own types would add those of a browser to the whole program. */
-interface Highlighter {
-  getLanguage(name: string): object | undefined
-  highlight(
-    code: string,
-    options: { readonly language: string; readonly ignoreIllegals: true },
-  ): { readonly value: string }
-}
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the interface above is a part of the module's
-const hljs = createRequire(import.meta.url)('highlight.js/lib/common') as Highlighter
 
 /** Longer code is not highlighted. */
 const MAX_HIGHLIGHTED = 20_000
