@@ -247,7 +247,7 @@ it("a bundler's server build that keeps the package external answers a request t
     .map((line): unknown => JSON.parse(line))
   const answer = {
     messages: [
-      { role: 'user', content: [{ type: 'text', text: 'Which berth is free?' }] },
+      { role: 'user', content: 'Which berth is free?' },
       { role: 'assistant', content: 'Berth 4.' },
     ],
     hits: 2,

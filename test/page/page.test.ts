@@ -139,7 +139,9 @@ describe('each view, by its address', () => {
     const text = await body('/')
     expect(text).toContain(listed('talk'))
     expect(text).toContain('a ledger &lt;of tests&gt;')
-    expect(text).toMatch(/<svg class="spark"[^]*compactions, <a class="bad" href="\/forgotten\?c=talk">\d+ items lost/u)
+    expect(text).toMatch(
+      /<span class="spark"><svg [^]*>[\d,]+ tokens<\/span>[^]*compactions, <a class="bad" href="\/forgotten\?c=talk">\d+ items lost/u,
+    )
     expect(text).toMatch(/<h2 class="day">\w+, \d+ \w+ \d{4}</u)
     const one = await body('/?grep=LONG')
     expect([one.includes(listed('long line')), one.includes(listed('talk'))]).toEqual([true, false])

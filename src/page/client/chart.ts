@@ -64,7 +64,9 @@ function followPointer(svg: SVGElement, last: number, goTo: (revision: number) =
     const tip = tipAt(tips, revisionAt(event))
     if (output === null || tip === undefined) return
     const text = mark?.querySelector('title')?.textContent
-    output.textContent = `turn ${grouped.format(tip.turn)} · ${grouped.format(tip.tokens)} tokens${text === undefined ? '' : ` · ${text}`}`
+    // As `turnName` in src/page/views/places.tsx.
+    const turn = tip.turn === 0 ? 'the beginning' : `turn ${grouped.format(tip.turn)}`
+    output.textContent = `${turn} · ${grouped.format(tip.tokens)} tokens${text === undefined ? '' : ` · ${text}`}`
   })
   svg.addEventListener('mouseleave', () => {
     if (output !== null) output.textContent = ''
@@ -73,6 +75,7 @@ function followPointer(svg: SVGElement, last: number, goTo: (revision: number) =
 
 /** Fetches the chart into a box. A click goes to a revision. Undefined if there is none. */
 export async function showChart(box: HTMLElement, goTo: (revision: number) => void): Promise<Chart | undefined> {
+  box.textContent = 'Drawing the chart …'
   const content = await fetchFragment(box.dataset['url'] ?? '').catch(() => undefined)
   const svg = content === undefined ? null : one<SVGElement>('svg.plot', content)
   if (content === undefined || svg === null) {

@@ -83,7 +83,7 @@ async function goTo(revision: number): Promise<void> {
 function updateControls(): void {
   const output = one<HTMLOutputElement>('#at')
   if (output !== null)
-    output.value = `${turn === undefined ? '' : `turn ${turn}, `}event ${grouped.format(targetRevision)} of ${grouped.format(head)}`
+    output.value = `${turn === undefined ? '' : `${turn}, `}event ${grouped.format(targetRevision)} of ${grouped.format(head)}`
   for (const [id, to] of [
     ['#back', targetRevision - 1],
     ['#on', targetRevision + 1],

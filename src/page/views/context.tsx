@@ -9,6 +9,7 @@ import type { ContextAsOf } from '../../library/ledger.js'
 import type { Step } from '../reading/step.js'
 import { isInstructions, Messages, Part, PART_SIZE, type ContextFocus } from './chat.js'
 import { Rail, RemovedParts } from './rail.js'
+import { turnName } from './places.js'
 import { count, many, plain, visible } from './text.js'
 
 /** A last part with fewer messages is shown together with the previous part. */
@@ -136,7 +137,7 @@ export function StepView({ step, focus, words }: { step: Step; focus: ContextFoc
     <div
       id="step"
       data-revision={String(revision)}
-      data-turn={turn}
+      data-turn={turn === undefined ? undefined : turnName(turn)}
       data-head={String(step.head)}
       data-messages={context?.messages.length}
     >

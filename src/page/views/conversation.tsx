@@ -7,6 +7,7 @@ import type { Step } from '../reading/step.js'
 import type { Words } from '../words.js'
 import { ROLES, type ContextFocus } from './chat.js'
 import { StepView } from './context.js'
+import { turnName } from './places.js'
 import { count, excerpt, many, Marked, markedWords, oneLine, Time, visible } from './text.js'
 
 /** The link of a hit: the context after its message, or its batch. */
@@ -87,7 +88,7 @@ function Slider({ step, q }: { step: Step; q: string | undefined }): Child {
         →
       </a>
       <output id="at" for="revision">
-        {turn === undefined ? null : `turn ${count(turn)}, `}event {count(revision)} of {count(head)}
+        {turn === undefined ? null : `${turnName(turn)}, `}event {count(revision)} of {count(head)}
       </output>
       <button type="submit" class="without-script">
         Go

@@ -121,18 +121,23 @@ const dayFormat = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 })
 
-/** The name of a day in UTC: "Today", "Tuesday 11 August 2026". */
-function dayName(day: string, now: Date): string {
+const monthFormat = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' })
+/** Days that have a heading of their own. */
+const DAYS = 7
+
+/** The heading for a day in UTC: "Today", "Tuesday, 11 August 2026", and the month of an older day. */
+function headingOf(day: string, now: Date): string {
   const time = Date.parse(day)
   if (Number.isNaN(time)) return day
-  if (day === now.toISOString().slice(0, 10)) return 'Today'
-  if (day === new Date(now.getTime() - DAY_MS).toISOString().slice(0, 10)) return 'Yesterday'
-  return dayFormat.format(time)
+  const age = Date.parse(now.toISOString().slice(0, 10)) - time
+  if (age === 0) return 'Today'
+  if (age === DAY_MS) return 'Yesterday'
+  return age >= DAYS * DAY_MS ? monthFormat.format(time) : dayFormat.format(time)
 }
 
 /** Groups items by a key, in the order of their first items. */
-function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): ReadonlyMap<string, readonly T[]> {
-  const groups = new Map<string, T[]>()
+function groupBy<T, Key>(items: readonly T[], keyOf: (item: T) => Key): ReadonlyMap<Key, readonly T[]> {
+  const groups = new Map<Key, T[]>()
   for (const item of items) {
     const group = groups.get(keyOf(item))
     if (group === undefined) groups.set(keyOf(item), [item])
@@ -152,30 +157,47 @@ interface ListProps {
   latestOf: (conversationId: string) => VerdictSummary | undefined
 }
 
-function Entries({
-  rows,
-  ...props
-}: Pick<ListProps, 'detailsOf' | 'latestOf'> & { rows: readonly ConversationSummary[] }): Child {
-  return (
-    <ul class="entries">
-      {rows.map((row) => (
-        <Entry row={row} details={props.detailsOf(row)} latest={props.latestOf(row.conversationId)} />
-      ))}
-    </ul>
-  )
+/** The parent of a row that is listed with it; the row itself if there is none. */
+function rootOf(row: ConversationSummary, rowsById: ReadonlyMap<string, ConversationSummary>): ConversationSummary {
+  let root = row
+  for (let steps = 0; steps < rowsById.size; steps += 1) root = rowsById.get(root.parentId ?? '') ?? root
+  return root
 }
 
-/** The conversations of a day, by project. */
-function Day({
-  name,
-  rows,
-  ...props
-}: Pick<ListProps, 'detailsOf' | 'latestOf'> & { name: string; rows: readonly ConversationSummary[] }): Child {
+type RowsProps = Pick<ListProps, 'detailsOf' | 'latestOf'> & { rows: readonly ConversationSummary[] }
+
+const Entries = ({ rows, detailsOf, latestOf }: RowsProps): Child =>
+  rows.map((row) => <Entry row={row} details={detailsOf(row)} latest={latestOf(row.conversationId)} />)
+
+/** Conversations, each with its listed sub-agents and branches in a fold. */
+function Families({ rows, ...props }: RowsProps): Child {
+  const rowsById = new Map(rows.map((row) => [row.conversationId, row]))
+  return [...groupBy(rows, (row) => rootOf(row, rowsById))].map(([root, family]) => (
+    <>
+      <Entries rows={[root]} {...props} />
+      {family.length === 1 ? null : (
+        <li class="parts">
+          <details>
+            <summary>{many(family.length - 1, 'sub-agent or branch', 'sub-agents and branches')}</summary>
+            <ul class="entries">
+              <Entries rows={family.filter((row) => row !== root)} {...props} />
+            </ul>
+          </details>
+        </li>
+      )}
+    </>
+  ))
+}
+
+/** The conversations of a day or a month, by project. */
+function Period({ name, rows, ...props }: RowsProps & { name: string }): Child {
   return (
-    <section aria-label={name} class="of-day">
+    <section aria-label={name}>
       <h2 class="day">{name}</h2>
       <div class="group">
-        <Entries rows={[...groupBy(rows, ({ project = '' }) => project).values()].flat()} {...props} />
+        <ul class="entries">
+          <Families rows={[...groupBy(rows, ({ project = '' }) => project).values()].flat()} {...props} />
+        </ul>
       </div>
     </section>
   )
@@ -297,7 +319,8 @@ function Nothing({ query }: { query: ListQuery }): Child {
 /** The conversations that match, by day and project if the latest are first. */
 function Found({ query, list, now, ...props }: ListProps & { more: boolean }): Child {
   const { conversations, unlisted = [], behind } = list
-  const days = query.sort === 'updated' ? groupBy(conversations, (row) => lastTime(row).slice(0, 10)) : undefined
+  const periods =
+    query.sort === 'updated' ? groupBy(conversations, (row) => headingOf(lastTime(row).slice(0, 10), now)) : undefined
   return (
     <div id="found" aria-live="polite">
       {behind === undefined ? null : <p class="note warn">The read models lag by {many(behind.events, 'event')}.</p>}
@@ -307,12 +330,14 @@ function Found({ query, list, now, ...props }: ListProps & { more: boolean }): C
         </p>
       ))}
       {conversations.length === 0 ? <Nothing query={query} /> : null}
-      {days === undefined ? (
+      {periods === undefined ? (
         <div class="group">
-          <Entries rows={conversations} {...props} />
+          <ul class="entries">
+            <Entries rows={conversations} {...props} />
+          </ul>
         </div>
       ) : (
-        [...days].map(([day, rows]) => <Day name={dayName(day, now)} rows={rows} {...props} />)
+        [...periods].map(([name, rows]) => <Period name={name} rows={rows} {...props} />)
       )}
       {query.grep === undefined ? null : (
         <p>

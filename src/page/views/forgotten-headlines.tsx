@@ -133,8 +133,15 @@ function RepeatedWork({
   )
 }
 
-/** Losses that say something by themselves come before names and numbers; of these, the ones that were needed again. */
-const tierOf = ({ item }: ItemLoss): number => (!NAMES.has(item.kind) ? 0 : item.isNeededAgain === true ? 1 : 2)
+/** A rule that the user stated. The agent breaks it unawares, so it has a sentence also if the loss is not certain. */
+const isStatedRule = ({ kind, saidBy }: JudgedItem): boolean => kind === 'constraint' && saidBy === 'user'
+
+/** Rules of the user come first, and names and numbers last; of these, the ones that were needed again first. */
+function tierOf({ item }: ItemLoss): number {
+  if (isStatedRule(item)) return 0
+  if (!NAMES.has(item.kind)) return 1
+  return item.isNeededAgain === true ? 2 : 3
+}
 
 /** The foremost losses of the compactions: the most important of each compaction before the next of each. */
 function headlinesOf(cycles: readonly ForgottenCycle[]): readonly Headline[] {
@@ -144,11 +151,13 @@ function headlinesOf(cycles: readonly ForgottenCycle[]): readonly Headline[] {
     .map(({ headline }) => headline)
 }
 
-/** The sentences of a verdict. Items that the context probably has in other words are left to the folded lines. */
+/** The sentences of a verdict. Other items that the context probably has in other words are left to the folded lines. */
 function itemHeadlines(cycles: readonly ForgottenCycle[], verdict: LossVerdict): readonly Headline<ItemLoss>[] {
   return headlinesOf(cycles)
     .flatMap(({ cycle, loss }) =>
-      loss.kind === 'item' && loss.item.verdict === verdict && isProbablyLost(loss.item) ? [{ cycle, loss }] : [],
+      loss.kind === 'item' && loss.item.verdict === verdict && (isProbablyLost(loss.item) || isStatedRule(loss.item))
+        ? [{ cycle, loss }]
+        : [],
     )
     .toSorted((a, b) => tierOf(a.loss) - tierOf(b.loss))
 }
@@ -305,11 +314,15 @@ export function Headlines({
   places,
 }: HeadlineProps & { cycles: readonly ForgottenCycle[]; verdicts: ForgottenTotal['verdicts'] }): Child {
   const common = { cycles, names, places }
+  const saysMore = (verdict: LossVerdict): boolean =>
+    itemHeadlines(cycles, verdict).some(({ loss }) => !NAMES.has(loss.item.kind))
+  const isUncertainFirst = !saysMore('lost') && saysMore('unknown')
+  const lostItems = <ItemSection {...common} title="Lost" verdict="lost" most={MAX_LOST} total={lost} />
   if (lost + partial + unknown === 0 && headlinesOf(cycles).length === 0) return <p class="empty">No loss was found.</p>
   return (
     <>
       <RepeatedSection {...common} />
-      <ItemSection {...common} title="Lost" verdict="lost" most={MAX_LOST} total={lost} />
+      {isUncertainFirst ? null : lostItems}
       <ItemSection
         {...common}
         title="May be lost"
@@ -318,6 +331,7 @@ export function Headlines({
         most={MAX_UNCERTAIN}
         total={unknown}
       />
+      {isUncertainFirst ? lostItems : null}
       <PartialSection {...common} total={partial} />
     </>
   )

@@ -11,17 +11,24 @@ export interface Places {
   readonly turnOf: TurnOf
 }
 
+/** "turn 7", with a preposition if there is one: what is recorded before the first message of a user has no turn. */
+export const turnName = (turn: number, preposition?: string): string => {
+  if (turn === 0) return `${preposition ?? ''} the beginning`.trim()
+  return `${preposition ?? ''} turn ${count(turn)}`.trim()
+}
+
 /** "turn 7"; the revision if the turn is not known. */
 export function turnText(turnOf: TurnOf, c: string, revision: number): string {
   const turn = turnOf(c, revision)
-  return turn === undefined ? `event ${count(revision)}` : `turn ${count(turn)}`
+  return turn === undefined ? `event ${count(revision)}` : turnName(turn)
 }
 
 /** "turn 7", or "turns 7 to 9"; undefined without the turns. */
 export function turnsText(turnOf: TurnOf, c: string, first: number, last: number): string | undefined {
   const [from, to] = [turnOf(c, first), turnOf(c, last)]
   if (from === undefined || to === undefined) return undefined
-  return from === to ? `turn ${count(from)}` : `turns ${count(from)} to ${count(to)}`
+  if (from === to) return turnName(from)
+  return from === 0 ? `the beginning to turn ${count(to)}` : `turns ${count(from)} to ${count(to)}`
 }
 
 /** The place of a message, by its turn. Its title has the revision. */

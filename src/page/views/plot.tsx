@@ -374,20 +374,17 @@ export function Plot({
   )
 }
 
-/** The chart in small, without text. */
+/** The chart in small, with its highest value: charts of small and of large conversations have the same height. */
 export function Spark({ course }: { course: Course }): Child {
+  const scales = scalesOf({ ...course, hard: [] })
   return (
-    <svg
-      class="spark"
-      viewBox={`0 -4 ${String(WIDTH)} ${String(LINES + 8)}`}
-      preserveAspectRatio="none"
-      aria-hidden="true"
-    >
-      <CourseLines
-        course={{ ...course, soft: [], hard: [] }}
-        scales={scalesOf({ ...course, hard: [] })}
-        most={SPARK_POINTS}
-      />
-    </svg>
+    <span class="spark">
+      <svg viewBox={`0 -4 ${String(WIDTH)} ${String(LINES + 8)}`} preserveAspectRatio="none" aria-hidden="true">
+        <CourseLines course={{ ...course, soft: [], hard: [] }} scales={scales} most={SPARK_POINTS} />
+      </svg>
+      <span class="most" title="The most that the model had">
+        {many(scales.most, 'token')}
+      </span>
+    </span>
   )
 }

@@ -7,6 +7,7 @@ import type { ContextAsOf } from '../../library/ledger.js'
 import type { Change, Step } from '../reading/step.js'
 import { firstNew } from './chat.js'
 import { eventLabel } from './event-label.js'
+import { turnName } from './places.js'
 import { count, many, Name, percent, plain, visible, Time } from './text.js'
 
 /** "by this event", or "since turn 7"; the event if the turn is not known. */
@@ -15,7 +16,7 @@ const sinceText = (revision: number, { since, sinceTurn }: Change): string =>
     ? 'by this event'
     : sinceTurn === undefined
       ? `since event ${count(since)}`
-      : `since turn ${count(sinceTurn)}`
+      : turnName(sinceTurn, 'since')
 
 /** Removed messages and removed lines of the view. */
 export function RemovedParts({ step }: { step: Step }): Child {
