@@ -19,7 +19,7 @@ if ('enableCompileCache' in nodeModule && typeof nodeModule.enableCompileCache =
 const words = process.argv.slice(2)
 const answer = await askResident(words)
 
-/** Modules are loaded many at a time, and the system can refuse to open so many files. */
+/** Node.js loads modules in parallel, and the system can refuse to open more files. */
 function refuseTooFewFiles(error: unknown): number {
   if (!(error instanceof Error) || !('code' in error) || error.code !== 'EMFILE') throw error
   process.stderr.write(

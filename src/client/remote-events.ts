@@ -35,7 +35,7 @@ export async function* followEvents(
   { after = -1, untilHead = false, signal }: FollowOptions,
 ): AsyncGenerator<Followed> {
   if (untilHead) throw notSupportedRemotely('follow with untilHead', 'read the logs of the conversations')
-  // Positions that a key with a bound sees are no numbers to count with.
+  // A key with a bound receives encoded positions, so `after + 1` is not the next one.
   const start = after === 'head' ? {} : after < 0 ? { from: 0 } : { after }
   for await (const event of remote.events({ ...start, signal }))
     yield { kind: 'event', event: recordedEvent(fromCloudEvent(event)) }

@@ -6,8 +6,8 @@ import type { Log } from '../recording/load-conversation.js'
 import { decodeEvent, isOfType } from '../recording/read-event.js'
 
 /**
- * The ledger's conversation id for a conversation of a program. Each scope has its own, so that nobody can take the id
- * of a session of another scope.
+ * The ledger's conversation id for a conversation of a program. Each scope has its own ids, so that a tenant cannot take
+ * the id of a session of another tenant.
  */
 export const observedConversationId = (program: string, sourceId: string, scope?: string): string => {
   const name = scope === undefined ? sourceId : `${encodeURIComponent(scope)}/${sourceId}`

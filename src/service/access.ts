@@ -16,7 +16,7 @@ export interface Access {
   readonly bound: Bound
   /** Recorded with everything that the request records; undefined: the ledger's own. */
   readonly actor: string | undefined
-  /** Positions in the log as this caller sees them. */
+  /** Encodes the positions in answers to this caller. */
   readonly positions: Positions
   /** Whether the key is still accepted: an answer that goes on for long checks it again. */
   isCurrent(): Promise<boolean>

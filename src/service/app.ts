@@ -34,7 +34,7 @@ import { createServiceMetrics } from './metrics.js'
 import { describeApi } from './openapi.js'
 import { keyOfSession, LOGIN_BYTES, LOGIN_PATH, loginForm, ownPath, sessionCookie } from './page-session.js'
 import { problemOf, Refused } from './problems.js'
-import { withMeantPosition } from './positions.js'
+import { withDecodedPosition } from './positions.js'
 import { MAY_BE_EMPTY, parsed, parsedInParts, queryOf, refuseConditions } from './request-input.js'
 import { agentHandlers } from './routes/agent.js'
 import { conversationHandlers } from './routes/conversations.js'
@@ -535,7 +535,7 @@ class ServiceApp {
     if (context.req.raw.method === 'HEAD' && route.stream !== undefined)
       throw new Refused('MethodNotAllowed', 'a stream is read by GET', {}, { allow: 'GET' })
     const params = parsed(route.params, context.req.param(), 'the address')
-    const query = withMeantPosition(
+    const query = withDecodedPosition(
       parsed(route.query, queryOf(context.req.url, route), 'the address'),
       access.positions,
     )
@@ -559,7 +559,7 @@ class ServiceApp {
         : isLarge
           ? await parsedInParts(route.body, raw)
           : parsed(route.body, raw ?? {}, 'the body')
-    const body = withMeantPosition(given, access.positions)
+    const body = withDecodedPosition(given, access.positions)
     const heeded = Object.fromEntries(
       Object.keys(route.headers).map((header) => [header, headers.get(header) ?? undefined]),
     )

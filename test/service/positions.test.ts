@@ -1,4 +1,4 @@
-/** Positions that a key with a bound sees: they can be handed back, and do not tell how much others record. */
+/** Opaque positions for keys with a bound: the service accepts them, and the number of others' events is not in them. */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { openService } from '../../src/library/compose.js'
@@ -11,28 +11,28 @@ import { say } from '../support/conversations.js'
 import { runsOf } from '../support/length.js'
 import { PEPPER } from '../support/service.js'
 
-it('are whole numbers that mean the position, with every salt', () => {
+it('are whole numbers that decode to the position, with every salt', () => {
   const position = fc.oneof(fc.nat(), fc.integer({ min: 0, max: 2 ** 44 - 1 }))
   fc.assert(
     fc.property(fc.string(), position, fc.nat(1_000), (pepper, plain, salt) => {
-      const { shown, meant } = hiddenPositions(pepper)
-      const number = shown(plain, salt)
+      const { encode, decode } = hiddenPositions(pepper)
+      const number = encode(plain, salt)
       expect(Number.isSafeInteger(number) && number >= 0).toBe(true)
-      expect(meant(number)).toBe(plain)
+      expect(decode(number)).toBe(plain)
     }),
     { numRuns: runsOf(300) },
   )
 })
 
 it('differ between neighbours, salts and peppers by numbers that have no order', () => {
-  const { shown } = hiddenPositions('a')
-  const numbers = Array.from({ length: 1_000 }, (_none, position) => shown(position))
+  const { encode } = hiddenPositions('a')
+  const numbers = Array.from({ length: 1_000 }, (_none, position) => encode(position))
   expect(new Set(numbers).size).toBe(1_000)
   const rising = numbers.filter((number, at) => number > (numbers[at - 1] ?? Infinity)).length
   expect(rising).toBeGreaterThan(400)
   expect(rising).toBeLessThan(600)
-  expect(new Set(Array.from({ length: 256 }, (_none, salt) => shown(7, salt))).size).toBe(256)
-  expect(hiddenPositions('b').shown(7)).not.toBe(shown(7))
+  expect(new Set(Array.from({ length: 256 }, (_none, salt) => encode(7, salt))).size).toBe(256)
+  expect(hiddenPositions('b').encode(7)).not.toBe(encode(7))
 })
 
 describe('over HTTP', () => {
@@ -99,7 +99,7 @@ describe('over HTTP', () => {
         first.position,
         second.position,
       ])
-      // Nothing was recorded between these, and no two are the same.
+      // No event was recorded between them, but they differ.
       expect(new Set(ids).size).toBe(7)
 
       const resumed = await fetch(`${server.url}/v1/events`, {

@@ -1,12 +1,12 @@
 /**
  * The environment of test files: one JavaScript context for all test files of a worker.
  *
- * The sources are one script (source-bundle.mjs). It runs once for a worker, so that its modules are evaluated once, and
- * what V8 has learned about them remains. Jest's own environment makes a context for each test file and sees each use
- * of a global by a proxy, which takes thirty times as long as in this context.
+ * The sources are one script (source-bundle.mjs). It runs once for each worker, so V8 evaluates and optimizes its modules
+ * once. Jest's own environment makes a context for each test file, in which an access to a global passes a proxy and
+ * takes thirty times as long.
  *
- * Each test file has its own modules, `process` and globals. What a source keeps in a variable of its module remains for
- * the next test file of the worker, as it remains in a process of a user.
+ * Each test file has its own modules, `process` and globals. The variables of the program's modules remain for the next
+ * test file of the worker, as in a long-lived process.
  */
 import { ModernFakeTimers } from '@jest/fake-timers'
 import { installCommonGlobals } from 'jest-util'

@@ -1,4 +1,4 @@
-/** Packages that are not in the script of the sources: loaded into the context of the test files, once for a worker. */
+/** Loads packages outside of the script of the sources into the context of the test files, once for each worker. */
 import { readFileSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
 import { dirname } from 'node:path'
@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('../../package.json', import.meta.url))
 
 const PARAMETERS = ['exports', 'require', 'module', '__filename', '__dirname']
 
-/** `require` of CommonJS for the root of the project, whose modules run in the context. */
+/** Makes a `require` for the root of the project. The modules run in the context. */
 export function loaderFor(context) {
   const loaded = new Map()
 

@@ -1,10 +1,10 @@
-/** How many files a process may have open, and how many of them the engine may use. */
+/** The limit of open files of a process, and the part of it for the engine. */
 import { readFileSync } from 'node:fs'
 import { storeError } from '../../ports/store-error.js'
 
-/** Files of this process beside those of the engine: modules that are being loaded, sockets, a transcript. */
+/** Files that this process opens itself: modules during loading, sockets, a transcript. */
 const OTHER_FILES = 128
-/** The fewest that Postgres accepts, and what it takes by default. */
+/** The minimum of Postgres, and its default. */
 const ENGINE_FILES = { min: 64, max: 1_000 }
 
 /** The limit of this process; infinite where it is not known. */
@@ -19,8 +19,8 @@ function limitOfProcess(): number {
 }
 
 /**
- * The files that the engine may have open at a time. It opens as many as its setting allows, and takes a refusal of the
- * system for a damaged file.
+ * The number of files that the engine may have open at a time. The engine opens as many as its setting allows, and
+ * reports a refusal of the system as a damaged file.
  * @throws LedgerError if the limit of this process is too low for the engine
  */
 export function filesOfEngine(folder: string, limit: number = limitOfProcess()): number {

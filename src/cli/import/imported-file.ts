@@ -12,7 +12,7 @@ export interface ImportedFile {
   readonly conversationId: string
   recorded: number
   alreadyThere: number
-  /** Messages that name a person whose data was erased, which are not recorded. */
+  /** Messages that name an erased person. They are not recorded. */
   ofErased: number
   /** Cycles, batches and so on of this import only. */
   cycles: number
@@ -83,7 +83,7 @@ export const importedLine = (imported: ImportedFile, titles: Titles): string => 
     ...(imported.alreadyThere === 0 ? [] : [`${count(imported.alreadyThere)} already recorded`]),
     ...(imported.ofErased === 0
       ? []
-      : [colours.yellow(`${count(imported.ofErased)} left out, because they name a person whose data was erased`)]),
+      : [colours.yellow(`${count(imported.ofErased)} left out, because they name an erased person`)]),
     many(imported.cycles, 'cycle'),
     ...(imported.lost === undefined || imported.lost === 0 ? [] : [`${many(imported.lost, 'item')} lost`]),
     many(imported.batches, 'batch', 'batches'),

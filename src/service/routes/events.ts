@@ -22,25 +22,25 @@ function afterOf(headers: Readonly<Record<string, string | undefined>>, from: nu
   return lastOf(headers) ?? (from === undefined ? undefined : from - 1)
 }
 
-/** The position after which a stream of all conversations starts, of what the caller sees as one. */
+/** The position after which a stream of all conversations starts. The caller gives encoded positions. */
 function positionOf(
   headers: Readonly<Record<string, string | undefined>>,
   from: number | undefined,
   { positions }: Access,
 ): number | undefined {
   const last = lastOf(headers)
-  if (last !== undefined) return positions.meant(last)
-  // The beginning is no secret.
-  return from === undefined || from === 0 ? afterOf(headers, from) : positions.meant(from) - 1
+  if (last !== undefined) return positions.decode(last)
+  // `from=0` is the start of the log, for every key.
+  return from === undefined || from === 0 ? afterOf(headers, from) : positions.decode(from) - 1
 }
 
-/** Events with their position as the caller sees it. */
-async function* shownTo(access: Access, events: AsyncIterable<FeedDelivery>): AsyncIterable<FeedDelivery> {
+/** Events with encoded positions. */
+async function* encodedFor(access: Access, events: AsyncIterable<FeedDelivery>): AsyncIterable<FeedDelivery> {
   for await (const heard of events)
     if (heard.kind === 'quiet' || access.bound === undefined) yield heard
     else {
-      // The first name of this kind: a quotation mark in a value before it has a backslash.
-      const sequence = `"sequence":"${String(access.positions.shown(heard.item.position))}"`
+      // The first match is the field: quotation marks inside earlier values are escaped.
+      const sequence = `"sequence":"${String(access.positions.encode(heard.item.position))}"`
       yield { kind: 'fact', item: { ...heard.item, text: heard.item.text.replace(/"sequence":"\d+"/u, sequence) } }
     }
 }
@@ -50,12 +50,12 @@ export const eventHandlers = {
   async streamEvents({ bounds, feed, heartbeatMs }, { query: { from }, headers, access }) {
     const after = positionOf(headers, from, access) ?? 'now'
     let salt = 0
-    /** An id that is the same again would tell that nobody else recorded anything. */
-    const quietId = (position: number): number => access.positions.shown(position, (salt += 1))
+    /** Two equal ids would reveal that no other tenant recorded anything. */
+    const quietId = (position: number): number => access.positions.encode(position, (salt += 1))
     return {
       stream: {
         read: (signal) =>
-          shownTo(
+          encodedFor(
             access,
             feed.read({
               after,
@@ -66,7 +66,7 @@ export const eventHandlers = {
           ),
         idOf: (heard) =>
           heard.kind === 'fact'
-            ? access.positions.shown(heard.item.position)
+            ? access.positions.encode(heard.item.position)
             : heard.position === undefined
               ? undefined
               : quietId(heard.position),
@@ -85,7 +85,7 @@ export const eventHandlers = {
     return {
       stream: {
         read: (signal) =>
-          shownTo(
+          encodedFor(
             access,
             feed.read({
               after: 'now',

@@ -68,7 +68,7 @@ export const historyHandlers = {
       conversation,
       withoutUndefined({ from: first, limit: limit + 1, direction }),
     )) {
-      if (facts.length < limit) facts.push({ ...event, position: access.positions.shown(event.position) })
+      if (facts.length < limit) facts.push({ ...event, position: access.positions.encode(event.position) })
       else next = event.revision
     }
     return { body: { conversationId: conversation, facts, ...nextOf(next) } }

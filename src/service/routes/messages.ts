@@ -90,7 +90,7 @@ function throwAppendError(error: unknown, { bound }: Access, conversationId: str
 }
 
 const appended = (result: AppendResult, { positions }: Access): Answer<AppendResult> => ({
-  body: { ...result, position: result.position === undefined ? undefined : positions.shown(result.position) },
+  body: { ...result, position: result.position === undefined ? undefined : positions.encode(result.position) },
   headers: etagOf(result.revision),
 })
 
