@@ -50,7 +50,7 @@ const session = (sourceId: string, content: string, parent?: string): readonly T
   { kind: 'message', sourceId: 'm1', part: 0, body: { role: 'user', content }, where },
 ]
 
-it('records the same session id of two scopes in two conversations, so that nobody can take the id of another', async () => {
+it('records the same session id of two scopes in two conversations', async () => {
   await using ledger = await openLedger({ store: 'memory' })
   for (const { program } of importers) {
     const ids = new Set<string>()

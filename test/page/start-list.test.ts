@@ -56,7 +56,7 @@ it('a sub-agent is in the fold of its conversation, also one of a sub-agent; in 
   expect(ids(await rendered(circle)).toSorted()).toEqual(['a', 'b'])
 })
 
-it('what is before the first message of a user is at the beginning, not in turn 0', () => {
+it('an event before the first message of a user is at the beginning, not in turn 0', () => {
   expect([turnName(0), turnName(7), turnName(0, 'since'), turnName(7, 'since')]).toEqual([
     'the beginning',
     'turn 7',

@@ -228,7 +228,7 @@ it('law: what is loaded is what was saved last, whatever its parts; saving it ag
 })
 
 it('law: a save reads the events since the last one and what changed, however long the conversation is', async () => {
-  /** A process: it has its own knowledge of what is saved, and counts the events that it reads. */
+  /** A process with its own state of the saved list. It counts the events that it reads. */
   const openProcess = () => {
     const process = {
       read: 0,

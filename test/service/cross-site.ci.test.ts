@@ -1,6 +1,6 @@
 /**
- * A page of another site in a real Chromium, with somebody who is logged in to the page of a service with keys: no form
- * and no script of it changes anything.
+ * A page of another site in a real Chromium, which is logged in to the page of a service with keys. The forms and scripts
+ * of the other site change nothing.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createServer, type Server } from 'node:http'

@@ -11,7 +11,7 @@ export interface Places {
   readonly turnOf: TurnOf
 }
 
-/** "turn 7", with a preposition if there is one: what is recorded before the first message of a user has no turn. */
+/** "turn 7", with a preposition if there is one: events before the first message of a user have no turn. */
 export const turnName = (turn: number, preposition?: string): string => {
   if (turn === 0) return `${preposition ?? ''} the beginning`.trim()
   return `${preposition ?? ''} turn ${count(turn)}`.trim()
