@@ -407,11 +407,15 @@ class Recording {
   }
 
   /** @param body the redacted body, as it is recorded */
-  private async message(item: MessageItem, body: MessageBody): Promise<E.Either<TranscriptFailure, undefined>> {
+  private async message(
+    item: MessageItem,
+    received: MessageBody,
+    body: MessageBody,
+  ): Promise<E.Either<TranscriptFailure, undefined>> {
     const { sourceId, part, byProgram, answerId, model, isError, exitCode } = item
     const plainId = this.idOf(item)
     // An older event may have the text that is redacted today.
-    const isAsReceived = this.erased.has(plainId) || hasHash(item.body, this.hashes.get(plainId))
+    const isAsReceived = this.erased.has(plainId) || hasHash(received, this.hashes.get(plainId))
     const continuationId = isAsReceived ? E.right(undefined) : await this.withRetry(() => this.grownFrom(plainId, body))
     if (E.isLeft(continuationId)) return continuationId
     const messageId = continuationId.right ?? plainId
@@ -451,7 +455,7 @@ class Recording {
     })
     const createdAt = this.time ?? this.options.writtenAt
     this.queued.push({
-      ...item.body,
+      ...received,
       ...copied,
       messageId,
       ...(createdAt === undefined ? {} : { createdAt }),
@@ -689,7 +693,7 @@ class Recording {
     if (item.kind === 'message') {
       const received = withinValues(item.body)
       const body = await this.redacted(received)
-      return E.isLeft(body) ? body : await this.message({ ...item, body: received }, body.right)
+      return E.isLeft(body) ? body : await this.message(item, received, body.right)
     }
     if (item.kind === 'left-out' || item.kind === 'conversation') return E.right(undefined)
     return await this.withRetry(() => this.act(item))

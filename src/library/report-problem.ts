@@ -9,11 +9,12 @@ export type ReportProblem = (problem: unknown) => void
 /** Code of the process warning, for filters. */
 const WARNING_CODE = 'CONTEXT_LEDGER_PROBLEM'
 
-let hasWarned = false
+/** The processes that were warned: this one, except in tests, whose files have a `process` each. */
+const warned = new WeakSet<NodeJS.Process>()
 
 function warn(detail: string): void {
-  if (hasWarned) return
-  hasWarned = true
+  if (warned.has(process)) return
+  warned.add(process)
   process.emitWarning(`context-ledger: ${detail} (said once; pass onProblem to hear of each problem)`, {
     code: WARNING_CODE,
   })

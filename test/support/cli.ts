@@ -9,6 +9,7 @@ import { readdirSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { format } from 'node:util'
+import { resetOutput } from '../../src/cli/output.js'
 import { runProgram } from '../../src/cli/program.js'
 
 export interface CliResult {
@@ -91,6 +92,7 @@ export async function runCli(
     value: Readable.from(input === '' ? [] : [Buffer.from(input)]),
   })
   try {
+    resetOutput()
     const status = await runProgram(words)
     return { status, ...output }
   } finally {

@@ -1,5 +1,6 @@
 /** Captures standard error of this process, for tests of what a terminal shows. */
 import { afterEach, beforeEach, jest } from '@jest/globals'
+import { resetOutput } from '../../src/cli/output.js'
 
 /** Registers the capture for each test of a file. The terminal's settings are restored after each test. */
 export function captureStandardError(): { readonly text: () => string } {
@@ -7,6 +8,7 @@ export function captureStandardError(): { readonly text: () => string } {
   let written = ''
   let spy: ReturnType<typeof jest.spyOn>
   beforeEach(() => {
+    resetOutput()
     written = ''
     spy = jest.spyOn(process.stderr, 'write').mockImplementation((text: string | Uint8Array) => {
       written += String(text)
