@@ -152,6 +152,34 @@ serverDescribe('on a Postgres server', () => {
     }
   })
 
+  it('waits for a transaction that can still read what is erased, so that no table keeps it', async () => {
+    const texts = [uniqueText(), uniqueText(), uniqueText()]
+    const ledger = await openErasable()
+    const reader = await openPostgres(database.address, { schema: 'context_ledger_tests' })
+    try {
+      await fill(ledger, texts)
+      let release: () => void = () => undefined
+      const released = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      const reading = reader.transaction(async (sql) => {
+        await sql.query('set transaction isolation level repeatable read')
+        await sql.query('select 1')
+        await released
+      })
+      const erasing = eraseOthers(ledger)
+      // Long enough for an erasure that does not wait.
+      await Promise.race([erasing, new Promise((resolve) => setTimeout(resolve, 6_000))])
+      release()
+      await reading
+      expect(await erasing).toEqual([true, true])
+      expect((await inFiles(...texts.slice(1))) ?? []).toEqual([])
+    } finally {
+      await reader.close()
+      await ledger.close()
+    }
+  })
+
   /** A user that owns the database and has nothing else. */
   async function createOwner(): Promise<{ readonly user: string; readonly address: string; drop(): Promise<void> }> {
     const user = `user_${randomBytes(6).toString('hex')}`

@@ -5,11 +5,35 @@
  */
 import type { CleanStorage } from '../../ports/storage-cleaner.js'
 import type { Database } from '../../ports/sql.js'
+import { setTimeout as delay } from 'node:timers/promises'
 
 /** Tables that may have had texts, in addition to those of the read models. */
 const TABLES = ['archive_vectors', 'service_jobs', 'imported_files', 'pg_statistic']
 
 const SEGMENTS = `select count(*)::int as segments from pg_ls_waldir() where name ~ '^[0-9A-F]{24}$'`
+
+const READERS_MS = 30_000
+const POLL_MS = 100
+
+/**
+ * Waits for transactions that may still read deleted rows: `vacuum full` keeps the rows for them, and an `analyze` stores
+ * samples of them. Returns false after `READERS_MS`.
+ */
+async function waitForReaders(db: Database): Promise<boolean> {
+  const [now] = await db.query<{ xid: string }>('select pg_snapshot_xmax(pg_current_snapshot())::xid::text as xid')
+  const until = performance.now() + READERS_MS
+  for (;;) {
+    const [older] = await db.query<{ transactions: number }>(
+      `select count(*)::int as transactions from pg_stat_activity
+       where pid <> pg_backend_pid() and (datname = current_database() or datname is null)
+         and age(backend_xmin) > age($1::text::xid)`,
+      [now?.xid ?? ''],
+    )
+    if (older?.transactions === 0) return true
+    if (performance.now() >= until) return false
+    await delay(POLL_MS)
+  }
+}
 
 /** Removes old versions of the rows of a table. Returns false if the server does not allow it. */
 async function rewriteTable(db: Database, table: string): Promise<boolean> {
@@ -69,7 +93,7 @@ export function createCleanStorage(db: Database): CleanStorage {
     }
   }
   return async () => {
-    let isCleaned = true
+    let isCleaned = await attempt(() => waitForReaders(db))
     for (const table of TABLES) isCleaned = (await attempt(() => rewriteTable(db, table))) && isCleaned
     // Saves work in an embedded database, whose checkpoints run in this session.
     await attempt(async () => (await db.query('set wal_recycle = off')).length === 0)
