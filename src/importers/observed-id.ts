@@ -17,7 +17,7 @@ export const observedConversationId = (program: string, sourceId: string, scope?
 
 /** Whether a conversation began in this scope. */
 async function isOfScope(log: Log, conversationId: string, scope: string): Promise<boolean> {
-  for await (const stored of log.store.readStream(conversationStream(conversationId), { from: 0 })) {
+  for await (const stored of log.store.readStream(conversationStream(conversationId), { limit: 1 })) {
     const event = await decodeEvent(stored, log)
     return isOfType(event, 'ConversationConfigured') && event.data.scope === scope
   }
