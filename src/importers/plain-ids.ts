@@ -2,7 +2,7 @@
 import { conversationStream, messageEventId } from '../domain/values/ids.js'
 import type { Log } from '../recording/load-conversation.js'
 import { CONTENT_ID_LENGTH, plainContentId, type ContentId } from './content-id.js'
-import { observedIds } from './observed-id.js'
+import { observedIds } from './observed-ids.js'
 import type { TranscriptItem } from './transcript.js'
 
 const LOOKED_UP = 20

@@ -25,7 +25,7 @@ import { isSameExceptSecrets } from '../secrets/same-except-secrets.js'
 import { summaryFrom } from './message-items.js'
 import { contentOf, linePlace } from './bodies.js'
 import { contentParts, withinValues } from './content-part.js'
-import { observedIds } from './observed-id.js'
+import { observedIds } from './observed-ids.js'
 import { wasRounded } from './rounded.js'
 import type {
   CompactionItem,

@@ -1,7 +1,7 @@
 /** Transcripts that another machine reads and sends item by item. */
 import { importers } from '../importers/index.js'
 import { withOwnIds } from '../importers/pushed-ids.js'
-import { observedIds } from '../importers/observed-id.js'
+import { observedIds } from '../importers/observed-ids.js'
 import { CONTENT_ID_LENGTH } from '../importers/content-id.js'
 import { createTranscriptRecorder } from '../importers/record-transcript.js'
 import type { TranscriptItem } from '../importers/transcript.js'
@@ -9,7 +9,7 @@ import type { Transcripts } from './ledger.js'
 import type { ReceiveTranscriptOptions } from './ledger-transcripts.js'
 import { nameOf, optionsGiven, type Names } from './options.js'
 import { problem, valueOf } from './problem.js'
-import type { TranscriptsParts } from './transcripts.js'
+import { programs, type TranscriptsParts } from './transcripts.js'
 import { withLost } from './with-lost.js'
 
 const OPTIONS: Names<ReceiveTranscriptOptions> = { from: true, scope: true, actor: true, allows: true }
@@ -25,8 +25,7 @@ export function createReceiving(parts: TranscriptsParts): Pick<Transcripts, 'rec
       const input = optionsGiven('transcripts.receive', options, OPTIONS)
       const importer = importers.find(({ program }) => program === input.from)
       if (importer === undefined) {
-        const programs = importers.map(({ program }) => program)
-        throw problem({ kind: 'NoSuchProgram', program: String(input.from), programs })
+        throw problem({ kind: 'NoSuchProgram', program: String(input.from), programs: programs() })
       }
       const { program } = importer
       const scope = input.scope === undefined ? undefined : nameOf('scope', input.scope)

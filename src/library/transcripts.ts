@@ -59,7 +59,8 @@ const OPTIONS: Names<ImportTranscriptOptions> = {
 /** Characters of a file's beginning that a complaint shows. */
 const SHOWN = 120
 
-const programs = (): string[] => importers.map(({ program }) => program)
+/** The programs whose transcripts can be imported. */
+export const programs = (): string[] => importers.map(({ program }) => program)
 
 /** The program of a file: as named, else recognized by its content. */
 async function ofProgram(file: string, from: string | undefined): Promise<RecognizedTranscript> {

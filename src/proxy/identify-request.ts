@@ -1,5 +1,6 @@
 /** Finds the conversation of a request: by its headers, or else by the start of its message list. */
 import { createHash } from 'node:crypto'
+import { PROXY_SEGMENT } from '../domain/values/session-ids.js'
 import type { Api, ProxyRequest } from '../model-apis/api.js'
 import { programQuestion, type ProgramQuestion } from './program-questions.js'
 
@@ -54,7 +55,7 @@ function agentOf(headers: Headers): { readonly name: string | undefined; readonl
 
 /** The prefix of the ids of conversations that no header identifies: those of one key, or those without a key. */
 export const listedIdPrefix = (keyId: string | undefined): string =>
-  keyId === undefined ? 'proxy/' : `proxy/key-${keyId}/`
+  keyId === undefined ? `${PROXY_SEGMENT}/` : `${PROXY_SEGMENT}/key-${keyId}/`
 
 /**
  * The id by the instructions and the first user message; by the first message if that is an answer: a program restarted
@@ -77,10 +78,10 @@ function sessionId(
   { upstreamHistory }: ProxyRequest,
 ): string | undefined {
   if (claudeSession !== undefined)
-    return `proxy/claude-code/${claudeSession}${claudeSubagent === undefined ? '' : `/${claudeSubagent}`}`
-  if (codexThread !== undefined) return `proxy/codex/${codexThread}`
-  if (opencodeSession !== undefined) return `proxy/opencode/${opencodeSession}`
-  return upstreamHistory?.kind === 'conversation' ? `proxy/openai/${upstreamHistory.id}` : undefined
+    return `${PROXY_SEGMENT}/claude-code/${claudeSession}${claudeSubagent === undefined ? '' : `/${claudeSubagent}`}`
+  if (codexThread !== undefined) return `${PROXY_SEGMENT}/codex/${codexThread}`
+  if (opencodeSession !== undefined) return `${PROXY_SEGMENT}/opencode/${opencodeSession}`
+  return upstreamHistory?.kind === 'conversation' ? `${PROXY_SEGMENT}/openai/${upstreamHistory.id}` : undefined
 }
 
 /** Identifies the program and the conversation of a request. */

@@ -1,8 +1,10 @@
 /** Authentication and authorization of requests. Conversations outside a key's bound are reported as nonexistent. */
 import { LRUCache } from 'lru-cache'
+import { isSessionIdOfOther, PROXY_SEGMENT } from '../domain/values/session-ids.js'
 import { KEY_ACTOR } from '../domain/values/key-actor.js'
 import type { Bound, KeyRecord, Role } from '../ports/service-state.js'
 import type { Ledger } from '../library/ledger.js'
+import { programs } from '../library/transcripts.js'
 import { kindOf } from '../library/problem.js'
 import type { Route } from '../schema/route.js'
 import { hiddenPositions, PLAIN_POSITIONS, type Positions } from './positions.js'
@@ -70,6 +72,13 @@ const notThere = (conversationId: string): Refused =>
   // The ledger's own sentence, so that another tenant's conversation looks like one that does not exist.
   new Refused('NoSuchConversation', `there is no conversation "${conversationId}" in this ledger`, { conversationId })
 
+const notYours = (conversationId: string): Refused =>
+  new Refused(
+    'KeyBound',
+    `the id "${conversationId}" is one that sessions of a program get in another scope: choose an id without "${conversationId.split('/')[0] ?? ''}/" at its beginning`,
+    { field: 'conversation' },
+  )
+
 /** The scope of what is recorded, within what the key is bound to. */
 export function scopeWithin({ bound }: Access, scope: string | undefined): string | undefined {
   if (bound === undefined) return scope
@@ -81,6 +90,14 @@ export function scopeWithin({ bound }: Access, scope: string | undefined): strin
     throw new Refused('KeyBound', 'the key is bound to another scope', { field: 'scope' })
   return bound.scope
 }
+
+/** First segments of the ids that the ledger gives to sessions of other programs. */
+const SESSION_SEGMENTS: ReadonlySet<string> = new Set([...programs(), PROXY_SEGMENT])
+
+/** Whether the id is one that sessions of programs get in other scopes. */
+const isIdOfOthers = ({ bound }: Access, conversationId: string): boolean =>
+  bound !== undefined &&
+  isSessionIdOfOther(conversationId, 'scope' in bound ? bound.scope : undefined, SESSION_SEGMENTS)
 
 /** What a key reaches. */
 export interface Bounds {
@@ -110,16 +127,18 @@ export function createBounds(ledger: Pick<Ledger, 'log'>): Bounds {
 
   /** @param read reads the scope of a conversation, if it matters */
   async function isWithin(
-    { bound }: Access,
+    access: Access,
     conversationId: string,
     mayBeNew: boolean,
     read: typeof readScope,
   ): Promise<boolean> {
+    const { bound } = access
     if (bound === undefined) return true
     if ('prefix' in bound && !conversationId.startsWith(bound.prefix)) return false
     const found = await read(conversationId)
     // A key with a prefix names no scope.
-    return found === undefined ? mayBeNew : found.scope === ('scope' in bound ? bound.scope : undefined)
+    if (found === undefined) return mayBeNew && !isIdOfOthers(access, conversationId)
+    return found.scope === ('scope' in bound ? bound.scope : undefined)
   }
 
   const known = async (conversationId: string): ReturnType<typeof readScope> =>
@@ -132,7 +151,9 @@ export function createBounds(ledger: Pick<Ledger, 'log'>): Bounds {
       if (cached !== undefined && (await isWithin(access, conversationId, mayBeNew, () => Promise.resolve(cached))))
         return
       // Read again, so that the refusal of another's conversation takes as long as that of one that does not exist.
-      if (!(await isWithin(access, conversationId, mayBeNew, readScope))) throw notThere(conversationId)
+      if (await isWithin(access, conversationId, mayBeNew, readScope)) return
+      // The same error whether another has such a conversation or nobody.
+      throw mayBeNew && isIdOfOthers(access, conversationId) ? notYours(conversationId) : notThere(conversationId)
     },
   }
 }

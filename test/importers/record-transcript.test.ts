@@ -11,7 +11,7 @@ import { placeholderFor } from '../../src/domain/conversation/placeholders.js'
 import { conversationStream } from '../../src/domain/values/ids.js'
 import type { MessageBody } from '../../src/domain/values/message.js'
 import { createRecordTranscript, type RecordedTranscript } from '../../src/importers/record-transcript.js'
-import { observedConversationId } from '../../src/importers/observed-id.js'
+import { sessionConversationId } from '../../src/domain/values/session-ids.js'
 import type { TranscriptItem } from '../../src/importers/transcript.js'
 import { decodeEvent, isOfType } from '../../src/recording/read-event.js'
 import { loadConversation } from '../../src/recording/load-conversation.js'
@@ -22,7 +22,7 @@ import { runsOf } from '../support/length.js'
 import { noRows } from '../support/row-differences.js'
 import { steps, transcriptOf, type Step } from '../support/transcripts.js'
 
-const ID = observedConversationId('made-up', 's1')
+const ID = sessionConversationId('made-up', 's1')
 const PROVENANCE = { actor: 'test', correlationId: 'r', causationId: 'r' }
 
 async function* all(items: readonly TranscriptItem[]): AsyncGenerator<TranscriptItem> {

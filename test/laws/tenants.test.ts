@@ -13,6 +13,8 @@ import { createKey } from '../../src/service/keys.js'
 import { startService, type Server } from '../../src/service/server.js'
 import { chat, messages, responses } from '../support/upstream-answers.js'
 import { startUpstream, type UpstreamStub } from '../support/upstream-stub.js'
+import { sessionConversationId } from '../../src/domain/values/session-ids.js'
+import { importers } from '../../src/importers/index.js'
 import { isLong } from '../support/length.js'
 
 const PEPPER = 'a pepper of tests, which is long enough for it'
@@ -456,5 +458,92 @@ describe.each([
     // A key that is not bound may use every conversation, but an equal list of its own belongs to another one.
     const isOwn = /equal list|after a compaction|own conversation named/u.test(name)
     expect(isOwn ? unbound?.grown : []).toEqual([])
+  })
+})
+
+/** Every way in which a request begins a conversation with an id that the caller chooses. */
+const beginnings: Readonly<Record<string, (world: World, key: string, id: string) => Promise<Sent>>> = {
+  append: (world, key, id) =>
+    send(world, ofVictim('/v1/conversations/{conversation}/messages', id), bearer({ key, ownId: id }), {
+      messages: [asking('Mine.')],
+    }),
+  observation: (world, key, id) =>
+    send(world, ofVictim('/v1/conversations/{conversation}/observations', id), bearer({ key, ownId: id }), {
+      observation: { program: 'codex', messages: [asking('Mine.')] },
+    }),
+  compression: (world, key, id) =>
+    send(world, ofVictim('/v1/conversations/{conversation}/compressions', id), bearer({ key, ownId: id }), {
+      messages: [asking('Mine.')],
+    }),
+  proxy: async (world, key, id) => {
+    world.upstream.answerWith(chat.whole({ text: 'No.' }))
+    const sent = await send(world, CHAT, proxyHeaders({ key, ownId: id }), { model: 'm', messages: [asking('Mine.')] })
+    await settled(world)
+    return sent
+  },
+}
+
+/** A push of the session `s1` of a program. */
+const push = (world: World, key: string, program: string): Promise<Sent> =>
+  send(world, '/v1/transcripts', bearer({ key, ownId: '' }), {
+    upload: program,
+    offset: 0,
+    program,
+    items: [
+      { kind: 'conversation', sourceId: 's1', where: { file: 'a.jsonl' } },
+      {
+        kind: 'message',
+        sourceId: 'm1',
+        part: 0,
+        body: { role: 'user', content: 'Which berth?' },
+        where: { file: 'a.jsonl' },
+      },
+    ],
+  })
+
+describe('the ids of a program’s sessions in one scope', () => {
+  const SCOPES = ['a', 'a/b', '\u4E2D'.repeat(60)]
+  const programs = importers.map(({ program }) => program).filter((_each, at) => isLong || at % 4 === 0)
+
+  it('are begun by no key of another scope or of a prefix, and the session is pushed after all attempts', async () => {
+    const world = await openWorld('observe')
+    const strangers = [
+      await world.key(ROLES, { scope: 'b' }),
+      await world.key(ROLES, { prefix: 'c' }),
+      await world.key(ROLES, { prefix: 'proxy/' }),
+    ]
+    const begun: unknown[] = []
+    const refused: unknown[] = []
+    for (const program of programs)
+      for (const scope of SCOPES) {
+        const id = sessionConversationId(program, 's1', scope)
+        for (const [name, begin] of Object.entries(beginnings))
+          for (const [at, stranger] of strangers.entries()) {
+            const { status } = await begin(world, stranger, id)
+            if (status !== 403 && status !== 404) begun.push([id, name, at, status])
+          }
+        const answer = await push(world, await world.key(ROLES, { scope }), program)
+        if (answer.status !== 200 || !answer.text.includes(JSON.stringify(id))) refused.push([id, answer])
+      }
+    expect({ begun, refused }).toEqual({ begun: [], refused: [] })
+    await closeWorld(world)
+  })
+
+  it('that have no scope are begun by no key of a scope, and a key of a scope begins its own', async () => {
+    const world = await openWorld('observe')
+    const scoped = await world.key(ROLES, { scope: 'b' })
+    const wrong: unknown[] = []
+    for (const program of [...programs, 'proxy'])
+      for (const [name, begin] of Object.entries(beginnings)) {
+        if ((await begin(world, scoped, `${program}/s1`)).status < 400) wrong.push([program, name, 'begun'])
+        const own = sessionConversationId(program, `of-${name}`, 'b')
+        if (name !== 'compression' && (await begin(world, scoped, own)).status !== 200) wrong.push([own, 'refused'])
+      }
+    for (const program of programs) {
+      const answer = await push(world, await world.key(ROLES), program)
+      if (answer.status !== 200) wrong.push([program, answer])
+    }
+    expect(wrong).toEqual([])
+    await closeWorld(world)
   })
 })

@@ -79,5 +79,5 @@ it('takes a conversation for the session that its scope began without its name i
   const receive = async (scope: string): Promise<unknown> =>
     await (await ledger.transcripts.receive({ from: 'codex', scope })).record(session('s1', 'And when?'))
   await expect(receive('a')).rejects.toMatchObject({ details: { conversationId: 'codex/s1' } })
-  expect(await receive('b')).toMatchObject([{ conversationId: 'codex/b/s1', messages: 1 }])
+  expect(await receive('b')).toMatchObject([{ conversationId: 'codex/scope:b/s1', messages: 1 }])
 })

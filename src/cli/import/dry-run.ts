@@ -2,7 +2,7 @@
 import { LedgerError } from '../../lib/ledger-error.js'
 import { messageTokens, defaultEstimator } from '../../domain/values/tokens.js'
 import { emptyResult, type RecordedConversation } from '../../importers/record-transcript.js'
-import { observedConversationId } from '../../importers/observed-id.js'
+import { sessionConversationId } from '../../domain/values/session-ids.js'
 import { plainContentId } from '../../importers/content-id.js'
 import { importers, readTranscript, recognizeTranscript } from '../../importers/index.js'
 import type { DamageItem, TranscriptItem } from '../../importers/transcript.js'
@@ -37,7 +37,7 @@ export async function countTranscript(
     else if (item.kind === 'damage') damage.push(item)
     else if (item.kind === 'conversation') {
       current =
-        conversations.get(item.sourceId) ?? emptyResult(observedConversationId(program, item.sourceId, scope), item)
+        conversations.get(item.sourceId) ?? emptyResult(sessionConversationId(program, item.sourceId, scope), item)
       conversations.set(item.sourceId, current)
     } else if (current !== undefined) {
       if (item.kind === 'message') {

@@ -1,19 +1,8 @@
 /** The ids of conversations of other programs. */
-import { either as E } from 'fp-ts'
-import { hashOf } from '../domain/values/hash.js'
-import { checkId, conversationStream } from '../domain/values/ids.js'
+import { conversationStream } from '../domain/values/ids.js'
+import { sessionConversationId } from '../domain/values/session-ids.js'
 import type { Log } from '../recording/load-conversation.js'
 import { decodeEvent, isOfType } from '../recording/read-event.js'
-
-/**
- * The ledger's conversation id for a conversation of a program. Each scope has its own ids, so that a tenant cannot take
- * the id of a session of another tenant.
- */
-export const observedConversationId = (program: string, sourceId: string, scope?: string): string => {
-  const name = scope === undefined ? sourceId : `${encodeURIComponent(scope)}/${sourceId}`
-  const id = `${program}/${name}`
-  return E.isRight(checkId('conversationId', id)) ? id : `${program}/${hashOf(name).slice(0, 32)}`
-}
 
 /** Whether a conversation began in this scope. */
 async function isOfScope(log: Log, conversationId: string, scope: string): Promise<boolean> {
@@ -34,11 +23,11 @@ export function observedIds(
   return async (sourceId) => {
     const found = known.get(sourceId)
     if (found !== undefined) return found
-    const earlier = observedConversationId(program, sourceId)
+    const earlier = sessionConversationId(program, sourceId)
     const id =
       scope === undefined || (await isOfScope(log, earlier, scope))
         ? earlier
-        : observedConversationId(program, sourceId, scope)
+        : sessionConversationId(program, sourceId, scope)
     known.set(sourceId, id)
     return id
   }
