@@ -96,7 +96,7 @@ async function run(bench: Bench): Promise<readonly Figure[]> {
   } finally {
     await compacted.close()
     await alone.close()
-    for (const place of places) await place.remove()
+    for (const folder of places) await folder.remove()
   }
 }
 

@@ -117,10 +117,10 @@ function compared(rounds: Rounds, kind: Kind, baseline: { readonly kind: Kind; r
 
 async function ledgers(bench: Bench, keys: string, places: Place[]): Promise<Figure[]> {
   const make = async (kind: Kind): Promise<MeasuredLedger> => {
-    const place = await bench.createPlace(`trust-${kind}`)
-    places.push(place)
+    const folder = await bench.createPlace(`trust-${kind}`)
+    places.push(folder)
     return new MeasuredLedger({
-      store: place.store,
+      store: folder.store,
       policy: { redaction: kind === 'off' ? 'off' : 'on' },
       ...(kind === 'erasable' ? { erasable: true, keys } : {}),
     })
@@ -152,16 +152,16 @@ async function ledgers(bench: Bench, keys: string, places: Place[]): Promise<Fig
 }
 
 async function proofs(bench: Bench, places: Place[]): Promise<Figure> {
-  const place = await bench.createPlace('trust-proofs')
-  places.push(place)
+  const folder = await bench.createPlace('trust-proofs')
+  places.push(folder)
   bench.say(`writing ${String(VERIFIED)} conversations`)
-  const db = await openDatabase(place.store)
+  const db = await openDatabase(folder.store)
   const bulk = await createBulkLog(db)
   for (let at = 0; at < VERIFIED; at += 1)
     await bulk.write(`verified-${String(at)}`, VERIFIED_MESSAGES, { modelMaxTokens: VERIFIED_WINDOW }, { seed: at })
   const { events } = await bulk.finish()
   await db.close()
-  const ledger = await openLedger({ store: place.store })
+  const ledger = await openLedger({ store: folder.store })
   try {
     await ledger.admin.projections.catchUp()
     const { note } = await ledger.admin.proofs.createCheckpoint({ key: generateKeyPairSync('ed25519').privateKey })
@@ -197,7 +197,7 @@ export const group: Group = {
     try {
       return [...(await ledgers(bench, keys, places)), await proofs(bench, places)]
     } finally {
-      for (const place of places) await place.remove()
+      for (const folder of places) await folder.remove()
       await rm(keys, { recursive: true, force: true })
     }
   },

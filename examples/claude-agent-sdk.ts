@@ -18,9 +18,9 @@ const sample = [
 ]
 
 function linesOf(): SessionStoreEntry[] {
-  for (const place of sample) {
+  for (const file of sample) {
     try {
-      return readFileSync(place, 'utf8')
+      return readFileSync(file, 'utf8')
         .trimEnd()
         .split('\n')
         .map((line) => JSON.parse(line) as SessionStoreEntry) // oxlint-disable-line typescript/no-unsafe-type-assertion
@@ -43,8 +43,8 @@ const fromSample: Query = async function* (asked) {
   const entries = linesOf()
   const sessionId = String(entries[0]?.['sessionId'])
   const key = { projectKey: 'harbour', sessionId }
-  const said = resume === undefined ? [] : ((await sessionStore.load(key)) ?? [])
-  await sessionStore.append(key, resume === undefined ? entries.slice(0, 20) : entries.slice(said.length))
+  const recorded = resume === undefined ? [] : ((await sessionStore.load(key)) ?? [])
+  await sessionStore.append(key, resume === undefined ? entries.slice(0, 20) : entries.slice(recorded.length))
   yield { type: 'result', session_id: sessionId }
 }
 

@@ -24,11 +24,14 @@ function summarizerWith(name: string, prompt: string): Summarizer {
         job.kind === 'chunk'
           ? job.messages.map(({ content }) => (typeof content === 'string' ? content : ''))
           : job.summaries.map(({ text }) => text)
-      const kept = texts
+      const retained = texts
         .flatMap((text) => text.split(/(?<=[.?!])\s+/u))
         .filter((sentence) => words.some((word) => sentence.includes(word)))
       // Four characters are about a token; a summary above `maxSummaryTokens` would be rejected.
-      const request = (kept.length === 0 ? 'Nothing of note.' : kept.join(' ')).slice(0, job.maxSummaryTokens * 3)
+      const request = (retained.length === 0 ? 'Nothing of note.' : retained.join(' ')).slice(
+        0,
+        job.maxSummaryTokens * 3,
+      )
       return {
         job,
         ...events,
@@ -58,7 +61,7 @@ export async function edition(say: (line: string) => void = console.log): Promis
   const folder = await mkdtemp(join(tmpdir(), 'context-ledger-example-'))
   try {
     let ledger = await openLedger({ store: folder, summarizer: chatty, policy: { modelMaxTokens: 2_000 } })
-    const shown = async (): Promise<string> =>
+    const contextText = async (): Promise<string> =>
       (await ledger.context(CONVERSATION)).messages
         .map(({ content }) => (typeof content === 'string' ? content : ''))
         .join('\n')
@@ -81,7 +84,7 @@ export async function edition(say: (line: string) => void = console.log): Promis
       ])
       await ledger.admin.waitForCompaction(CONVERSATION)
     }
-    const before = await shown()
+    const before = await contextText()
 
     // The effect of a policy is computed first: nothing is recorded, and no model is called.
     const tried = await ledger.editions.whatIf([CONVERSATION], {
@@ -105,14 +108,14 @@ export async function edition(say: (line: string) => void = console.log): Promis
       )
 
     await ledger.editions.adopt(CONVERSATION, editionId)
-    const adopted = await shown()
+    const adopted = await contextText()
     const proof = await ledger.admin.verify(CONVERSATION)
     say(
       `adopted: the context says "Never deploy" ${adopted.includes('Never deploy') ? 'now' : 'still not'}; ${proof.ok ? 'nothing was lost' : `${String(proof.problems.length)} problems`}`,
     )
 
     await ledger.editions.revert(CONVERSATION, editionId)
-    const reverted = await shown()
+    const reverted = await contextText()
     say(`reverted: the context is ${reverted === before ? 'what it was' : 'another'}`)
     await ledger.close()
     return { report, contexts: [before, adopted, reverted] }

@@ -27,12 +27,12 @@ export async function timeTravel(say: (line: string) => void = console.log): Pro
 
     // The agent answers, and says what it answers.
     await ledger.append(id, { id: 'question', role: 'user', content: 'May I refund 700 euro alone?' })
-    const seen = await ledger.context(id)
+    const currentContext = await ledger.context(id)
     await ledger.append(id, {
       id: 'answer',
       role: 'assistant',
       content: 'Yes, go ahead.',
-      answers: { revision: String(seen.revision), hash: seen.hash },
+      answers: { revision: String(currentContext.revision), hash: currentContext.hash },
     })
     await talk(60)
 
@@ -52,14 +52,16 @@ export async function timeTravel(say: (line: string) => void = console.log): Pro
       )
 
       // The same moment through the other view. No model was given this; `inForce` names what one was given.
-      const other = await ledger.context(id, { at: revision, view: 'session-summary' })
-      say(`as a session summary it would have had ${String(other.tokens)} tokens instead of ${String(then.tokens)}`)
+      const summarized = await ledger.context(id, { at: revision, view: 'session-summary' })
+      say(
+        `as a session summary it would have had ${String(summarized.tokens)} tokens instead of ${String(then.tokens)}`,
+      )
 
       const { messages, batches, from, to } = await ledger.diff(id, { cycle: 1 })
       say(
         `cycle 1: ${String(messages.left.length)} messages left, ${String(batches.came.length)} batches came, ${String(from.tokens)} → ${String(to.tokens)} tokens`,
       )
-      return JSON.stringify(then.messages) === JSON.stringify(seen.messages) && then.hash === hash
+      return JSON.stringify(then.messages) === JSON.stringify(currentContext.messages) && then.hash === hash
     }
     return false
   } finally {

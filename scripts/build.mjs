@@ -106,9 +106,9 @@ async function writeTypes() {
   if (status !== 0 || (await pruneTypes())) return status
   // An incremental build does not write again what an earlier one deleted.
   await rm(join(dist, '.tsbuildinfo'), { force: true })
-  const again = await runCompiler()
-  if (again === 0) await pruneTypes()
-  return again
+  const second = await runCompiler()
+  if (second === 0) await pruneTypes()
+  return second
 }
 
 /**

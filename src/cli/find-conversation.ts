@@ -42,9 +42,9 @@ const WAYS: readonly ((name: string, row: Named) => boolean)[] = [
 
 /** The conversations that the name may mean; empty if none. */
 export function conversationsMeant<Row extends Named>(name: string, rows: readonly Row[]): readonly Row[] {
-  const wanted = name.trim().toLowerCase()
-  if (wanted === '') return []
-  return WAYS.map((way) => rows.filter((row) => way(wanted, row))).find((found) => found.length > 0) ?? []
+  const searched = name.trim().toLowerCase()
+  if (searched === '') return []
+  return WAYS.map((way) => rows.filter((row) => way(searched, row))).find((found) => found.length > 0) ?? []
 }
 
 /** Whether a conversation has exactly this id. */

@@ -113,9 +113,9 @@ export async function allWritten(): Promise<void> {
 
 /** Writes a line to standard output, wrapped to the width of the terminal. */
 export async function line(text = ''): Promise<void> {
-  const most = columns()
-  const fits = most === undefined || text.length <= most
-  await write(`${fits ? text : (await import('./layout.js')).fitted(text, most)}\n`)
+  const maxColumns = columns()
+  const fits = maxColumns === undefined || text.length <= maxColumns
+  await write(`${fits ? text : (await import('./layout.js')).fitted(text, maxColumns)}\n`)
 }
 
 /** Writes rows as a table. `numeric` are the indexes of the right-aligned columns. */

@@ -2,13 +2,13 @@
 export async function pause(ms: number, signal: AbortSignal, wakes?: (wake: () => void) => void): Promise<void> {
   if (signal.aborted) return
   await new Promise<void>((resolve) => {
-    const done = (): void => {
+    const finish = (): void => {
       clearTimeout(timer)
-      signal.removeEventListener('abort', done)
+      signal.removeEventListener('abort', finish)
       resolve()
     }
-    const timer = setTimeout(done, ms)
-    signal.addEventListener('abort', done, { once: true })
-    wakes?.(done)
+    const timer = setTimeout(finish, ms)
+    signal.addEventListener('abort', finish, { once: true })
+    wakes?.(finish)
   })
 }

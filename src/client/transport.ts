@@ -125,7 +125,7 @@ export function createTransport(options: ClientOptions): Transport {
       // The body may have failed before.
       reader?.cancel().catch(() => undefined)
     }
-    const done = (): void => {
+    const release = (): void => {
       clearTimeout(timer)
       signal?.removeEventListener('abort', onAbort)
       letGo()
@@ -149,11 +149,11 @@ export function createTransport(options: ClientOptions): Transport {
       limit.signal.addEventListener('abort', letGo)
       if (isStream) clearTimeout(timer)
       const chunks = chunksOf(reader, limit.signal, base.origin)
-      const answering = { status: response.status, headers: response.headers, chunks, done }
+      const answering = { status: response.status, headers: response.headers, chunks, done: release }
       if (response.ok || response.status === 304) return answering
       throw await refusalOf(answering, base.origin)
     } catch (error) {
-      done()
+      release()
       if (isLedgerError(error)) throw error
       limit.signal.throwIfAborted()
       throw unreachable(base.origin, error)

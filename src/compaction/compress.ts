@@ -92,8 +92,8 @@ export function createCompress(deps: CompressDependencies) {
     const listed = await recordList(deps, align, parsed, conversationId, handedOut.get(conversationId), provenance)
     if (E.isLeft(listed)) return listed
     const { aligned, recorded } = listed.right
-    const done = await deps.compact(conversationId, provenance)
-    if (done.failure !== undefined) onProblem(done.failure)
+    const outcome = await deps.compact(conversationId, provenance)
+    if (outcome.failure !== undefined) onProblem(outcome.failure)
     const state = await conversations.load(conversationId)
     const contextNow = contextOf(state)
     if (E.isLeft(contextNow)) return contextNow
@@ -117,7 +117,7 @@ export function createCompress(deps: CompressDependencies) {
       messagesCompressed: placed.filter(({ messageId }) => messageId !== undefined && !live.has(messageId)).length,
       tokensEstimateAfter: context.tokens,
       answers: { revision: context.revision.toString(), hash: context.hash },
-      failure: done.failure ?? (await compactedSince(log, conversationId, aligned.state.revision)).failure,
+      failure: outcome.failure ?? (await compactedSince(log, conversationId, aligned.state.revision)).failure,
     })
   }
 

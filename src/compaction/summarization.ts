@@ -264,14 +264,14 @@ export class Summarization {
       command.type === 'RecordChunk'
         ? { messageIds: command.messageIds, continues: command.continues }
         : { sourceBatchIds: command.sourceBatchIds }
-    const aside = await this.options.record(unerased, {
+    const recordedFailure = await this.options.record(unerased, {
       type: 'SetSummaryAside',
       of,
       summary,
       sections,
       summarizer,
     })
-    return E.isLeft(aside) ? aside : recorded
+    return E.isLeft(recordedFailure) ? recordedFailure : recorded
   }
 
   /** Summarizes one chunk and records it. A request that is too large is retried once, as two. */

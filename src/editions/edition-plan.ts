@@ -35,8 +35,8 @@ const NONE: ReadonlySet<string> = new Set()
  * @param erased editions that an erasure removed summaries from: their ids are not used again
  */
 export function editionIdOf(makers: EditionMakers, erased: ReadonlySet<string> = NONE): string {
-  for (let again = 0; ; again += 1) {
-    const editionId = nextEditionId(makers, again)
+  for (let attempt = 0; ; attempt += 1) {
+    const editionId = nextEditionId(makers, attempt)
     if (!erased.has(editionId)) return editionId
   }
 }
@@ -46,8 +46,8 @@ export function editionIdOf(makers: EditionMakers, erased: ReadonlySet<string> =
  * @param existing all editions of the ledger: an id is used after the one before it
  */
 export function makesEdition(makers: EditionMakers, editionId: string, existing: ReadonlySet<string>): boolean {
-  for (let again = 0; ; again += 1) {
-    const id = nextEditionId(makers, again)
+  for (let attempt = 0; ; attempt += 1) {
+    const id = nextEditionId(makers, attempt)
     if (id === editionId) return true
     if (!existing.has(id)) return false
   }

@@ -200,8 +200,8 @@ export function foremostOf(
   const repeated = repeatedWork(pairs).slice(0, MOST_REPEATED)
   const chosen = chosenFrom(items, repeated, (hasSummary ? MOST_LOSSES : MOST_WITHOUT_SUMMARY) - repeated.length)
   const isChosen = new Set(chosen)
-  const others: Partial<Record<ItemKind, number>> = {}
+  const countsByKind: Partial<Record<ItemKind, number>> = {}
   for (const item of items)
-    if (item.verdict !== 'kept' && !isChosen.has(item)) others[item.kind] = (others[item.kind] ?? 0) + 1
-  return { losses: [...repeated, ...chosen.map((item) => ({ kind: 'item', item }) as const)], others }
+    if (item.verdict !== 'kept' && !isChosen.has(item)) countsByKind[item.kind] = (countsByKind[item.kind] ?? 0) + 1
+  return { losses: [...repeated, ...chosen.map((item) => ({ kind: 'item', item }) as const)], others: countsByKind }
 }

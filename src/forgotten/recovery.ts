@@ -99,10 +99,10 @@ export function totalRecovery(
   compactions: readonly { readonly recovery: Recovery; readonly behind: { readonly calls: number } }[],
 ): RecoveryTotal {
   const groupWith = (hasNote: boolean): RecoveryGroup => {
-    const own = compactions.filter(({ recovery }) => recovery.hasNote === hasNote)
+    const selected = compactions.filter(({ recovery }) => recovery.hasNote === hasNote)
     return groupOf(
-      own.map(({ recovery }) => recovery.edit),
-      own.reduce((sum, { behind }) => sum + behind.calls, 0),
+      selected.map(({ recovery }) => recovery.edit),
+      selected.reduce((sum, { behind }) => sum + behind.calls, 0),
     )
   }
   return {

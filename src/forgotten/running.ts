@@ -52,8 +52,8 @@ function endedIn(started: ReadonlyMap<string, Work>, messages: readonly ReportMe
   for (const message of messages) {
     for (const call of message.toolCalls ?? [])
       for (const { id } of idsIn(call.arguments)) if (started.has(id)) idOfCall.set(call.id, id)
-    const askedId = idOfCall.get(message.toolCallId ?? '')
-    if (askedId !== undefined && ENDED.test(message.text) && !stillRuns(message.text)) ended.add(askedId)
+    const callerId = idOfCall.get(message.toolCallId ?? '')
+    if (callerId !== undefined && ENDED.test(message.text) && !stillRuns(message.text)) ended.add(callerId)
     for (const { id, at } of idsIn(message.text)) {
       const work = started.get(id)
       if (work === undefined || work.result?.messageId === message.messageId) continue

@@ -171,8 +171,8 @@ export interface TranslatedCall extends NamedCall {
 export function translated(call: NamedCall, from: string | undefined, to: string): TranslatedCall | undefined {
   if (from === to) return { ...call, ignored: [] }
   const target = TOOLS[to] ?? []
-  const own = from === undefined ? actOf(call, target) : undefined
-  if (own !== undefined) return { ...call, ignored: [] }
+  const ownAct = from === undefined ? actOf(call, target) : undefined
+  if (ownAct !== undefined) return { ...call, ignored: [] }
   const act = from === undefined ? undefined : actOf(call, TOOLS[from] ?? [])
   const made = act === undefined ? undefined : callOf(act, target)
   return made === undefined ? undefined : { ...made, ignored: act?.ignored ?? [] }

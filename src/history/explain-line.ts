@@ -8,7 +8,7 @@ import { explainView } from './explain-view.js'
 import type { AsOf, ExplainFailure, Explanation, LineFound } from './explanation.js'
 import { originals } from './original-messages.js'
 import { promptsOf } from './prompt-texts.js'
-import { saidIn } from './quoted-messages.js'
+import { findQuoted } from './quoted-messages.js'
 import { recordedTime } from './time-travel.js'
 import { traceLine, type LineSource, type Trace } from './trace-line.js'
 
@@ -58,7 +58,7 @@ async function explainLineOfBatch(
   const { conversationId, revision } = state
   const batch = await batchNamed(deps, state, batchId, open)
   if (E.isLeft(batch)) return batch
-  const quotedMessages = await saidIn(log, conversationId, batch.right, found.line)
+  const quotedMessages = await findQuoted(log, conversationId, batch.right, found.line)
   return E.right({
     kind: 'batch',
     conversationId,

@@ -59,7 +59,7 @@ function fewestSources(pieces: ReadonlySet<string>, quoted: readonly Quoted[]): 
 }
 
 /** The messages of an extractive batch that contain a line of its summary, or its sentences, verbatim; in order. */
-export async function saidIn(
+export async function findQuoted(
   log: Log,
   conversationId: string,
   batch: BatchOrigin,
@@ -73,8 +73,8 @@ export async function saidIn(
     for (const original of await originals(log, conversationId, messageIds.slice(from, from + PAGE))) {
       const text = contentText(original.message.content)
       const sentences = new Set(sentencesOf(text).map((sentence) => sentence.text))
-      const says = [...pieces].filter((piece) => sentences.has(piece) || text.includes(piece))
-      if (says.length > 0) quoted.push({ original, says })
+      const quotedPieces = [...pieces].filter((piece) => sentences.has(piece) || text.includes(piece))
+      if (quotedPieces.length > 0) quoted.push({ original, says: quotedPieces })
     }
   }
   return fewestSources(pieces, quoted).toSorted((a, b) => (a.recorded.revision < b.recorded.revision ? -1 : 1))

@@ -194,13 +194,13 @@ class CursorReader implements TranscriptReader {
     emitted: readonly string[],
     where: SourceLocation,
   ): TranscriptItem {
-    const kept = emitted.slice(emitted.indexOf(through) + 1)
+    const retained = emitted.slice(emitted.indexOf(through) + 1)
     return {
       kind: 'compaction',
       sourceId: `summary-${at}`,
       trigger: 'unknown',
       summary: { kind: 'text', text },
-      context: contextAfter({ role: 'user', content: text }, kept),
+      context: contextAfter({ role: 'user', content: text }, retained),
       where,
     }
   }

@@ -49,10 +49,10 @@ export class KimiContexts {
       const summary = first === undefined ? undefined : summaryOf(first)
       let rest = messages
       if (first !== undefined && summary !== undefined && live[0]?.key !== first.key) {
-        const kept = live.filter(({ key }) => messages.some((message) => message.key === key))
-        yield compaction(`compaction-${String(count + 1)}`, summary, kept, first.where)
-        live = [{ key: first.key, id: '' }, ...kept]
-        rest = messages.slice(1).filter(({ key }) => kept.every((each) => each.key !== key))
+        const retained = live.filter(({ key }) => messages.some((message) => message.key === key))
+        yield compaction(`compaction-${String(count + 1)}`, summary, retained, first.where)
+        live = [{ key: first.key, id: '' }, ...retained]
+        rest = messages.slice(1).filter(({ key }) => retained.every((each) => each.key !== key))
       } else {
         const common = messages.findIndex(({ key }, at) => live[at]?.key !== key)
         const shared = common === -1 ? messages.length : common

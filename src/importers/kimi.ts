@@ -61,9 +61,9 @@ const usageOf = (usage: unknown): Usage | undefined => {
     names.map((name) => countIn(inside(usage, name))).find((each) => each !== undefined)
   const read = count('inputCacheRead', 'input_cache_read')
   const written = count('inputCacheCreation', 'input_cache_creation')
-  const other = count('inputOther', 'input_other')
+  const uncached = count('inputOther', 'input_other')
   return knownUsage({
-    inputTokens: other === undefined ? undefined : other + (read ?? 0) + (written ?? 0),
+    inputTokens: uncached === undefined ? undefined : uncached + (read ?? 0) + (written ?? 0),
     outputTokens: count('output'),
     cacheReadTokens: read,
     cacheWriteTokens: written,
@@ -178,8 +178,8 @@ class KimiReader implements TranscriptReader {
     } else if (type === 'context.append_loop_event' && isRecord(event)) yield* this.loopEvent(event, at, where)
     else if (type === 'context.apply_compaction') {
       const text = textIn(record['summary']) ?? ''
-      const kept = this.history.slice(countIn(record['compactedCount']) ?? this.history.length)
-      yield this.compaction({ role: 'assistant', content: text }, kept, { at, where }, record)
+      const retained = this.history.slice(countIn(record['compactedCount']) ?? this.history.length)
+      yield this.compaction({ role: 'assistant', content: text }, retained, { at, where }, record)
     } else if (type === 'context.clear') yield this.compaction(undefined, [], { at, where })
     else if (type === 'context.undo') yield* this.undo(countIn(record['count']) ?? 0, at, where)
     else yield { kind: 'left-out', what: textIn(type) ?? 'record', where }
@@ -240,8 +240,8 @@ class KimiReader implements TranscriptReader {
   private cliCompaction(at: string | undefined, where: SourceLocation): TranscriptItem {
     const summary = this.contexts.summaries()[this.compactions]
     const places = this.history.flatMap(({ role }, index) => (role === 'user' || role === 'assistant' ? [index] : []))
-    const kept = this.history.slice(places.at(-KEPT_MESSAGES) ?? this.history.length)
-    return this.compaction(summary, kept, { at, where })
+    const retained = this.history.slice(places.at(-KEPT_MESSAGES) ?? this.history.length)
+    return this.compaction(summary, retained, { at, where })
   }
 
   private compaction(

@@ -84,9 +84,9 @@ class LitellmReader implements TranscriptReader {
       where: rows.length === 1 ? where : { ...where, path: `[${String(at)}]` },
     }))
     const timeOf = (row: unknown): string => timeIn(inside(row, 'startTime')) ?? ''
-    for (const place of places.toSorted((a, b) => timeOf(a.row).localeCompare(timeOf(b.row)))) {
-      if (isRow(place.row)) yield* this.row(place.row, place.where)
-      else yield { kind: 'left-out', what: 'row', where: place.where }
+    for (const located of places.toSorted((a, b) => timeOf(a.row).localeCompare(timeOf(b.row)))) {
+      if (isRow(located.row)) yield* this.row(located.row, located.where)
+      else yield { kind: 'left-out', what: 'row', where: located.where }
     }
   }
 

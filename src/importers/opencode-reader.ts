@@ -188,8 +188,8 @@ function* emitRecord(
 ): Generator<TranscriptItem> {
   const sourceId = uniqueId(session, recordId)
   for (const what of content.leftOut) yield leftOut(what, where)
-  const hasSaid = yield* emit(session, content.messages, sourceId, where)
-  if (!hasSaid) {
+  const hasEmitted = yield* emit(session, content.messages, sourceId, where)
+  if (!hasEmitted) {
     session.effects.push({ recordId, sourceId, effect: 'nothing' })
     if (content.messages.length === 0) yield leftOut(rest.nameIfEmpty, where)
     return
@@ -389,8 +389,8 @@ function* takeEvent(session: Session, event: OpencodeEvent, where: SourceLocatio
     return
   }
   const sourceId = uniqueId(session, recordId)
-  const hasSaid = yield* emit(session, [eventMessage.message], sourceId, where, eventMessage.answerId)
-  if (!hasSaid) return
+  const hasEmitted = yield* emit(session, [eventMessage.message], sourceId, where, eventMessage.answerId)
+  if (!hasEmitted) return
   // A revert names the answer, not its events.
   const ownerId = eventMessage.answerId ?? recordId
   session.effects.push({ recordId: ownerId, sourceId, effect: 'message' })

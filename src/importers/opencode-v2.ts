@@ -44,11 +44,11 @@ function resultBody(toolCallId: string, state: unknown): MessageBody {
       toolCallId,
       content: contentOf([textPart(textIn(inside(error, 'message')) ?? argumentsOf(error)), ...parts]),
     }
-  const other = inside(state, 'result') ?? inside(state, 'structured')
+  const otherOutput = inside(state, 'result') ?? inside(state, 'structured')
   return {
     role: 'tool',
     toolCallId,
-    content: parts.length > 0 ? contentOf(parts) : other === undefined ? '' : argumentsOf(other),
+    content: parts.length > 0 ? contentOf(parts) : otherOutput === undefined ? '' : argumentsOf(otherOutput),
   }
 }
 

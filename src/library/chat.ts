@@ -188,14 +188,14 @@ class LedgerChat implements Chat {
   }
 
   private async contentOf({ name, arguments: text, isText }: RequestedCall, functions: ToolFunctions): Promise<string> {
-    const own = Object.hasOwn(functions, name) ? functions[name] : undefined
+    const fn = Object.hasOwn(functions, name) ? functions[name] : undefined
     const tool = this.tools.list.find((each) => each.name === name)
-    if (own === undefined && tool === undefined) {
+    if (fn === undefined && tool === undefined) {
       const names = [...Object.keys(functions), ...this.tools.list.map((each) => each.name)]
       throw new Error(`there is no tool "${name}". Tools: ${names.join(', ')}`)
     }
     const args: unknown = isText ? text : JSON.parse(text === '' ? '{}' : text)
-    const result: unknown = own === undefined ? await tool?.call(args) : await own(args)
+    const result: unknown = fn === undefined ? await tool?.call(args) : await fn(args)
     // JSON has no text for a function without a result.
     return typeof result === 'string' ? result : (JSON.stringify(result) ?? 'null')
   }

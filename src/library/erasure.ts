@@ -122,13 +122,13 @@ class Erasures implements LedgerErasure {
   async run(target: ErasureTarget, options: ErasureOptions) {
     this.parts.gate.writes('admin.erasure.run')
     const { reason, actor, legalBasis } = optionsGiven('admin.erasure.run', options, OPTIONS)
-    const given = {
+    const checkedOptions = {
       reason: recordedTextGiven('reason', reason),
       ...(legalBasis === undefined ? {} : { legalBasis: recordedTextGiven('legalBasis', legalBasis) }),
     }
     const { choice, conversationIds } = await this.chosen(target)
-    await this.checkAllowed(choice, conversationIds, given)
-    const request: ErasureRequest = { ...choice, ...given }
+    await this.checkAllowed(choice, conversationIds, checkedOptions)
+    const request: ErasureRequest = { ...choice, ...checkedOptions }
     const provenance = this.parts.provenanceOf(actor === undefined ? {} : { actor: nameOf('actor', actor) })
     const { completed, refused } = valueOf(
       await erase(erasurePartsOf(this.parts, this.keys()), request, conversationIds, provenance),

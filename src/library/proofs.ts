@@ -47,8 +47,8 @@ export function createProofs({
     async storeCheckpoint(signed) {
       gate.writes('admin.proofs.storeCheckpoint')
       const { note, verifierKey } = optionsGiven('admin.proofs.storeCheckpoint', signed, SIGNED)
-      const given = { note: textGiven('note', note), verifierKey: textGiven('verifierKey', verifierKey) }
-      return await storeCheckpoint(provable, given, clock.now())
+      const checked = { note: textGiven('note', note), verifierKey: textGiven('verifierKey', verifierKey) }
+      return await storeCheckpoint(provable, checked, clock.now())
     },
     async checkpoints() {
       gate.open()

@@ -37,9 +37,9 @@ export function createReceiving(parts: TranscriptsParts): Pick<Transcripts, 'rec
 
       async function* allowed(items: readonly TranscriptItem[]): AsyncGenerator<TranscriptItem> {
         for (const item of items) {
-          const own = withOwnIds(item, ownId)
-          if (own.kind === 'conversation') await input.allows?.(await idOf(own.sourceId))
-          yield own
+          const withIds = withOwnIds(item, ownId)
+          if (withIds.kind === 'conversation') await input.allows?.(await idOf(withIds.sourceId))
+          yield withIds
         }
       }
       return await Promise.resolve({

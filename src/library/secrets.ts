@@ -24,8 +24,8 @@ export function createSecrets({
   return {
     async redactor(settings) {
       gate.open()
-      const given = settingsOf(settings)
-      const redactor = valueOf(await redactorFor(log, { ...policy, ...given }), problem)
+      const checked = settingsOf(settings)
+      const redactor = valueOf(await redactorFor(log, { ...policy, ...checked }), problem)
       return (value) => redactor?.json(value).value ?? value
     },
     async scan(options) {

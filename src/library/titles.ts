@@ -16,11 +16,11 @@ export async function summariesOf(
   const options: readonly ListOptions[] =
     ids.length > FEW ? [{}] : ids.map((prefix) => ({ prefix, sort: 'id', limit: 1 }))
   const lists = await Promise.all(options.map((each) => ledger.list(each))).catch(() => [])
-  const wanted = new Set(ids)
+  const untitled = new Set(ids)
   return new Map(
     lists
       .flatMap(({ conversations }) => conversations)
-      .flatMap((row) => (wanted.has(row.conversationId) ? [[row.conversationId, row]] : [])),
+      .flatMap((row) => (untitled.has(row.conversationId) ? [[row.conversationId, row]] : [])),
   )
 }
 

@@ -257,7 +257,7 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
         recorder: createTranscriptRecorder(parts),
         line: 0,
       })
-      const given: unknown[] = []
+      const takenRecords: unknown[] = []
       let place = begin()
       let before: Promise<unknown> = Promise.resolve()
 
@@ -270,9 +270,9 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
       async function recordNext(records: readonly unknown[]): Promise<readonly RecordedConversation[]> {
         gate.writes('transcripts.open')
         try {
-          const untaken = [...given.slice(place.line), ...records]
+          const untaken = [...takenRecords.slice(place.line), ...records]
           const { conversations } = valueOf(await place.recorder.take(itemsOf(untaken), how), problem)
-          for (const record of records) given.push(record)
+          for (const record of records) takenRecords.push(record)
           for (const { position } of conversations) freshness.recordedHere({ position })
           return conversations.map((each) => ({ ...each }))
         } catch (error) {
@@ -313,11 +313,14 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
         ...(onItem === undefined ? {} : { onItem }),
       })
       const optionsKey = JSON.stringify([file, scope, settings, input.continues])
-      const place = resumable ? places.get(key) : undefined
+      const readPosition = resumable ? places.get(key) : undefined
       // The reader takes the position out of the cache, and returns it when everything is recorded.
       places.delete(key)
-      if (place?.optionsKey === optionsKey && (input.from === undefined || input.from === place.program)) {
-        const imported = await continued(file, key, place, optionsOf(place.program))
+      if (
+        readPosition?.optionsKey === optionsKey &&
+        (input.from === undefined || input.from === readPosition.program)
+      ) {
+        const imported = await continued(file, key, readPosition, optionsOf(readPosition.program))
         if (imported !== undefined) return imported
       }
       const { importer, layout } = await ofProgram(file, input.from)

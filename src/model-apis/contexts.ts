@@ -120,8 +120,12 @@ const withAnthropicParts = (message: ChatMessage): ChatMessage =>
 /** A context as Anthropic's API takes it. */
 export function toAnthropicContext(context: readonly ChatMessage[]): AnthropicContext {
   const { instructions, rest } = splitContext(context)
-  const shown = rest.map((message) => ({ chat: withAnthropicParts(message), source: undefined, isUnchanged: false }))
-  const { messages } = anthropicMessages.writeRequest({}, shown)
+  const converted = rest.map((message) => ({
+    chat: withAnthropicParts(message),
+    source: undefined,
+    isUnchanged: false,
+  }))
+  const { messages } = anthropicMessages.writeRequest({}, converted)
   return {
     ...(instructions === undefined ? {} : { system: instructions }),
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the writer makes blocks of these types

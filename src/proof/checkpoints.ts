@@ -88,8 +88,8 @@ async function treeAfter(log: ProvableLog, last: RecordedCheckpoint | undefined)
   if (await continues(tree)) return tree
   // The stored tree may be damaged while the log is not.
   await log.proofs.clear()
-  const again = await growTree(log.store, log.proofs)
-  if (await continues(again)) return again
+  const grown = await growTree(log.store, log.proofs)
+  if (await continues(grown)) return grown
   throw proofError(
     'TreeDamaged',
     `the log does not continue from its checkpoint of ${String(last?.size)} events, so no checkpoint was signed: events before it were changed or are missing. Run \`verify --against\` with that checkpoint`,

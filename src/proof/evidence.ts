@@ -108,14 +108,14 @@ async function referredEvents(
   summaries: readonly EvidenceSummary[],
   promptHashes: readonly string[],
 ): Promise<StoredEvent[]> {
-  const wanted = new Map<string, Set<number>>(promptHashes.map((hash) => [promptStream(hash), new Set([0])]))
-  for (const place of summaries.flatMap((summary) => [...placesOf(summary)])) {
-    if (place.stream === stream) continue
-    const revisions = wanted.get(place.stream) ?? new Set()
-    wanted.set(place.stream, revisions.add(Number(place.revision)))
+  const revisionsByStream = new Map<string, Set<number>>(promptHashes.map((hash) => [promptStream(hash), new Set([0])]))
+  for (const sourcePlace of summaries.flatMap((summary) => [...placesOf(summary)])) {
+    if (sourcePlace.stream === stream) continue
+    const revisions = revisionsByStream.get(sourcePlace.stream) ?? new Set()
+    revisionsByStream.set(sourcePlace.stream, revisions.add(Number(sourcePlace.revision)))
   }
   const found: StoredEvent[] = []
-  for (const [name, revisions] of wanted) found.push(...(await store.readRevisions(name, [...revisions])))
+  for (const [name, revisions] of revisionsByStream) found.push(...(await store.readRevisions(name, [...revisions])))
   return found
 }
 
@@ -208,11 +208,11 @@ export async function gatherEvidence(
   const context = contextOf(state)
   if (E.isLeft(context)) return context
   const last = statedBy === undefined || statedBy.revision < revision ? revision : statedBy.revision
-  const own = all.filter(({ event }) => event.revision <= last).map(({ stored }) => stored)
+  const included = all.filter(({ event }) => event.revision <= last).map(({ stored }) => stored)
   const { summaries, promptHashes } = await summariesOf(log, state)
   const reader = new TreeReader(log.proofs)
   const leaves: Leaf[] = []
-  for (const stored of [...own, ...(await referredEvents(log, stream, summaries, promptHashes))])
+  for (const stored of [...included, ...(await referredEvents(log, stream, summaries, promptHashes))])
     leaves.push(await leafOfEvent(reader, stored))
   const covered = leaves.reduce((most, { leaf }) => Math.max(most, leaf + 1), 0)
   const checkpoint = await checkpointFor(log, reader, covered, size)

@@ -45,10 +45,10 @@ export function withUpstreamHistory(
 ): ProxyRequest {
   const { upstreamHistory, instructions, messages } = request
   if (upstreamHistory === undefined || upstreamHistory.kind === 'reference') return request
-  const held = conversation.entries.slice(0, heldMessages ?? conversation.entries.length)
+  const stored = conversation.entries.slice(0, heldMessages ?? conversation.entries.length)
   return {
     ...request,
     instructions: conversation.contextOwner === 'none' ? instructions : conversation.instructions.map(asSourceMessage),
-    messages: [...held.map(asSourceMessage), ...messages],
+    messages: [...stored.map(asSourceMessage), ...messages],
   }
 }

@@ -425,8 +425,8 @@ class RequestHandler {
   }
 
   private tooLong(): LedgerError {
-    const most = String(this.maxBodyBytes)
-    return new LedgerError('BodyTooLarge', `the request is longer than ${most} bytes, so it cannot be recorded`)
+    const limit = String(this.maxBodyBytes)
+    return new LedgerError('BodyTooLarge', `the request is longer than ${limit} bytes, so it cannot be recorded`)
   }
 
   private async readRequest(api: Api, bytes: Uint8Array, headers: Headers): Promise<E.Either<Unread, ReadRequest>> {

@@ -123,8 +123,8 @@ export class ListedConversations {
     }
     if (best === undefined) return undefined
     const { conversation, fit } = best
-    const place = { key: keyOf(conversation.conversationId), conversation, commonLength: fit.commonLength }
-    return this.isOnly(place, all, request) ? place : undefined
+    const located = { key: keyOf(conversation.conversationId), conversation, commonLength: fit.commonLength }
+    return this.isOnly(located, all, request) ? located : undefined
   }
 
   /** Whether no other conversation has as many messages in common with the list, if that is what proves the place. */
@@ -160,20 +160,24 @@ export class ListedConversations {
       if (fit > (best?.fit ?? 0)) best = { conversation, fit }
     }
     const length = quoted.size > 0 ? quoted.size : request.messages.length - 1
-    let others: TrackedConversation[] = []
-    let most = best?.fit ?? 0
+    let candidates: TrackedConversation[] = []
+    let longest = best?.fit ?? 0
     for (const conversation of this.recentOf(caller)) {
       const entries = entriesOf(conversation)
-      if (entries.length < most || conversation === best?.conversation) continue
+      if (entries.length < longest || conversation === best?.conversation) continue
       // A question about all of a short conversation proves it with fewer messages.
       const isAboutAll = entries.length === conversation.entries.length && entries.length === length
       if (!isDistinctive(entries, isAboutAll ? 2 : undefined)) continue
       if (!(await caller.mayUse(conversation.conversationId))) continue
-      others = entries.length > most ? [conversation] : [...others, conversation]
-      most = entries.length
+      candidates = entries.length > longest ? [conversation] : [...candidates, conversation]
+      longest = entries.length
     }
     const found =
-      best !== undefined && best.fit === most ? best.conversation : others.length === 1 ? others[0] : undefined
+      best !== undefined && best.fit === longest
+        ? best.conversation
+        : candidates.length === 1
+          ? candidates[0]
+          : undefined
     return found === undefined ? undefined : { key: keyOf(found.conversationId), conversation: found }
   }
 
@@ -185,8 +189,8 @@ export class ListedConversations {
     const { caller } = identity
     const places: Place[] = []
     for (const conversation of this.recentOf(caller)) {
-      const place = this.restartedPlace(conversation, request)
-      if (place !== undefined && (await caller.mayUse(conversation.conversationId))) places.push(place)
+      const located = this.restartedPlace(conversation, request)
+      if (located !== undefined && (await caller.mayUse(conversation.conversationId))) places.push(located)
     }
     const [place] = places
     return place !== undefined && places.length === 1 && this.isOnly(place, this.recentOf(caller), request)

@@ -332,10 +332,10 @@ export function provenRestart(
     // After its summary, a program may let the model go on without a new message.
     const hasNext = messages.length > start || summary !== undefined
     if (!isProven || length === entries.length || !hasNext) continue
-    const kept = new Map(tail.map((_entry, index) => [start + index, entries.length - length + index]))
+    const retained = new Map(tail.map((_entry, index) => [start + index, entries.length - length + index]))
     return {
       kind: 'restarts',
-      matchedEntries: withResults(conversation, messages, kept),
+      matchedEntries: withResults(conversation, messages, retained),
       summaryIndex: start === 0 ? undefined : 0,
       answerId: summary?.id,
     }

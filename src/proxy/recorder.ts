@@ -193,11 +193,11 @@ export class Recorder {
   private async recordQuestion(incoming: IncomingRequest, question: ProgramQuestion): Promise<RequestRecord> {
     const { identity, request } = incoming
     const quoted = quotedHashes(request, await this.redactor())
-    const place = await this.listed.findQuestioned(identity, request, question, quoted)
-    return await this.turns.runInOrder(place?.key ?? identity.listedId, async () => {
-      if (place === undefined) return await this.recordInTurn(incoming, await this.listed.begin(identity))
-      const conversation = await this.conversations.get(place.conversation.conversationId)
-      return await this.recordInTurn(incoming, { ...place, conversation })
+    const located = await this.listed.findQuestioned(identity, request, question, quoted)
+    return await this.turns.runInOrder(located?.key ?? identity.listedId, async () => {
+      if (located === undefined) return await this.recordInTurn(incoming, await this.listed.begin(identity))
+      const conversation = await this.conversations.get(located.conversation.conversationId)
+      return await this.recordInTurn(incoming, { ...located, conversation })
     })
   }
 
@@ -208,8 +208,8 @@ export class Recorder {
     const { listedId } = identity
     const recordIn = async (place: Place): Promise<RequestRecord> => await this.recordInTurn(incoming, place)
     const continued = await this.turns.runInOrder(listedId, async () => {
-      const place = await this.listed.find(identity, request)
-      return place !== undefined && place.key === listedId ? await recordIn(place) : place
+      const located = await this.listed.find(identity, request)
+      return located !== undefined && located.key === listedId ? await recordIn(located) : located
     })
     if (continued !== undefined && 'outcome' in continued) return continued
     const restarted = continued ?? (await this.listed.findRestarted(identity, request))
@@ -217,15 +217,17 @@ export class Recorder {
       restarted === undefined
         ? undefined
         : await this.turns.runInOrder(restarted.key, async () => {
-            const place = await this.listed.recheck(restarted, request)
-            if (place === undefined) return undefined
-            this.listed.remember(listedId, place.conversation.conversationId)
-            return await recordIn(place)
+            const located = await this.listed.recheck(restarted, request)
+            if (located === undefined) return undefined
+            this.listed.remember(listedId, located.conversation.conversationId)
+            return await recordIn(located)
           })
     if (record !== undefined) return record
     return await this.turns.runInOrder(listedId, async () => {
-      const place = await this.listed.find(identity, request)
-      return await recordIn(place !== undefined && place.key === listedId ? place : await this.listed.begin(identity))
+      const located = await this.listed.find(identity, request)
+      return await recordIn(
+        located !== undefined && located.key === listedId ? located : await this.listed.begin(identity),
+      )
     })
   }
 

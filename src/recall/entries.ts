@@ -43,20 +43,20 @@ const entry = (section: RecallSection, text: string, { revision }: ReportMessage
   revision,
 })
 
-const said = (text: string, most = MOST_LINE): string => `“${quote(text, most)}”`
+const quoted = (text: string, most = MOST_LINE): string => `“${quote(text, most)}”`
 
 /** Names of parts alone, for example `[reasoning]` or `[image]`. */
 const PARTS_ONLY = /^(?:\s*\[[\w -]{1,40}\])*\s*$/u
 
-const isSaidBy =
+const isByRole =
   (role: ReportMessage['role']) =>
   (message: ReportMessage): boolean =>
     message.role === role && message.byProgram !== true && !PARTS_ONLY.test(message.ownText)
 
 /** The last message of a role, unless a later one is in the context. */
 function lastMissing({ removed, remaining }: MissingContext, role: ReportMessage['role']): ReportMessage | undefined {
-  const last = removed.findLast(isSaidBy(role))
-  const present = remaining.findLast(isSaidBy(role))
+  const last = removed.findLast(isByRole(role))
+  const present = remaining.findLast(isByRole(role))
   return last === undefined || (present !== undefined && present.revision > last.revision) ? undefined : last
 }
 
@@ -65,13 +65,13 @@ function openTasks(works: readonly Work[], { remaining }: MissingContext): Recal
   const list = todoListOf(works)
   if (list === undefined || remaining.includes(list.by)) return []
   const { todos, by } = list
-  const done = todos.filter(({ status }) => status === 'done').length
+  const doneCount = todos.filter(({ status }) => status === 'done').length
   const open = todos.filter(({ status }) => status !== 'done')
   if (open.length === 0) return []
   return [
-    ...(done === 0
+    ...(doneCount === 0
       ? []
-      : [entry('work', `plan: ${String(done)} of ${String(todos.length)} tasks done, open are:`, by)]),
+      : [entry('work', `plan: ${String(doneCount)} of ${String(todos.length)} tasks done, open are:`, by)]),
     ...open.map(({ text, status }) =>
       entry('work', `${status === 'inProgress' ? 'in progress' : 'to do'}: ${quote(text, MOST_LINE)}`, by),
     ),
@@ -91,23 +91,23 @@ function workEntries(
   isKept: (message: ReportMessage) => boolean,
 ): RecallEntry[] {
   const request = lastMissing(missing, 'user')
-  const first = missing.removed.find(isSaidBy('user'))
+  const first = missing.removed.find(isByRole('user'))
   const words = lastMissing(missing, 'assistant')
   return [
-    ...(request === undefined ? [] : [entry('work', `last request: ${said(request.ownText, MOST_RULE)}`, request)]),
+    ...(request === undefined ? [] : [entry('work', `last request: ${quoted(request.ownText, MOST_RULE)}`, request)]),
     ...openTasks(works, missing),
-    ...(words === undefined ? [] : [entry('work', `you said last: ${said(words.ownText, MOST_RULE)}`, words)]),
+    ...(words === undefined ? [] : [entry('work', `you said last: ${quoted(words.ownText, MOST_RULE)}`, words)]),
     ...items
       .filter(({ kind }) => kind === 'openCall' || kind === 'subAgent')
       .map((item) => itemEntry('work', `started, without a result: ${item.text}`, item)),
     ...(first === undefined || first === request
       ? []
-      : [entry('work', `first request: ${said(first.ownText, MOST_RULE)}`, first)]),
+      : [entry('work', `first request: ${quoted(first.ownText, MOST_RULE)}`, first)]),
     ...missing.removed
-      .filter((message) => isSaidBy('user')(message) && message !== request && message !== first && !isKept(message))
+      .filter((message) => isByRole('user')(message) && message !== request && message !== first && !isKept(message))
       .filter(({ ownText }) => saysEnough(ownText))
       .toReversed()
-      .map((message) => entry('work', `said: ${said(message.ownText, MOST_RULE)}`, message)),
+      .map((message) => entry('work', `said: ${quoted(message.ownText, MOST_RULE)}`, message)),
   ]
 }
 
@@ -204,7 +204,7 @@ const ofKind = (
 ): RecallEntry[] =>
   items
     .filter((item) => item.kind === kind && isMissing(item))
-    .map((item) => itemEntry(section, said(item.text, most), item))
+    .map((item) => itemEntry(section, quoted(item.text, most), item))
 
 /** Calls that the user refused, with the user's words. */
 function refusalEntries(works: readonly Work[]): RecallEntry[] {
@@ -212,7 +212,7 @@ function refusalEntries(works: readonly Work[]): RecallEntry[] {
     const words = result === undefined ? undefined : REFUSED_BECAUSE.exec(result.text)?.groups?.['words']
     return words === undefined || result === undefined
       ? []
-      : [entry('rules', `refused ${call.name}(${query.subject}): ${said(words, MOST_RULE)}`, result)]
+      : [entry('rules', `refused ${call.name}(${query.subject}): ${quoted(words, MOST_RULE)}`, result)]
   })
 }
 
@@ -227,7 +227,7 @@ const linesOf = (text: string): string[] =>
 
 /** Whether a message of the agent ends a turn: it calls no tool, and the next message is the user's, if there is one. */
 const endsTurn = (message: ReportMessage, next: ReportMessage | undefined): boolean =>
-  isSaidBy('assistant')(message) &&
+  isByRole('assistant')(message) &&
   (message.toolCalls ?? []).length === 0 &&
   (next === undefined || next.role === 'user')
 
@@ -250,7 +250,7 @@ function findingItems({ before, removed }: MissingContext): Item[] {
   })
   const texts = before
     .map((message, at) => ({ message, isReport: endsTurn(message, before[at + 1]) }))
-    .filter(({ message }) => missing.has(message) && isSaidBy('assistant')(message))
+    .filter(({ message }) => missing.has(message) && isByRole('assistant')(message))
     .toReversed()
   return [
     ...texts
@@ -314,8 +314,8 @@ export function entriesOf(missing: MissingContext, rules: readonly string[]): Re
 
 /** Whether the context has all that a message says. */
 function isWholeKept({ messageId }: ReportMessage, items: readonly JudgedItem[]): boolean {
-  const own = items.filter(({ said: message }) => message.messageId === messageId)
-  return own.length > 0 && own.every(({ verdict }) => verdict === 'kept')
+  const ofMessage = items.filter(({ said: message }) => message.messageId === messageId)
+  return ofMessage.length > 0 && ofMessage.every(({ verdict }) => verdict === 'kept')
 }
 
 /** Rules of the caller, pinned messages, rules that the user stated, and refusals. */
@@ -328,7 +328,7 @@ const ruleEntries = (
   ...rules.map((text): RecallEntry => ({ section: 'rules', text })),
   ...removed
     .filter(({ messageId }) => pinnedIds.has(messageId))
-    .map((message) => entry('rules', `pinned: ${said(message.text, MOST_RULE)}`, message)),
+    .map((message) => entry('rules', `pinned: ${quoted(message.text, MOST_RULE)}`, message)),
   ...ofKind(items, 'constraint', 'rules', MOST_RULE),
   ...refusalEntries(works).toReversed(),
 ]

@@ -362,8 +362,8 @@ export function createConversations({
         async () => {
           const isCached = states.has(conversationId)
           const state = await states.recent(conversationId)
-          const kept = await withoutErased(log.keys, commands)
-          const redacted = await redactCommands(log, state, kept, provenance)
+          const unerased = await withoutErased(log.keys, commands)
+          const redacted = await redactCommands(log, state, unerased, provenance)
           if (E.isLeft(redacted)) return redacted
           const { commands: safe, provenance: by } = redacted.right
           const replacements = new Map([...(replaced ?? []), ...redacted.right.replacements])

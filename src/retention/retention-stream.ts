@@ -58,8 +58,8 @@ function encoded(
     const read = recordable(event, data, { ...provenance, recordedAt })
     if (E.isLeft(read)) return read
     const id = eventIdOf(RETENTION_STREAM, revision, event.type, data)
-    const place = { stream: RETENTION_STREAM, revision, id, previousHash, recordedAt }
-    const { toStore, metadata, hash, body } = encode(event, data, place, provenance)
+    const header = { stream: RETENTION_STREAM, revision, id, previousHash, recordedAt }
+    const { toStore, metadata, hash, body } = encode(event, data, header, provenance)
     result.toStore.push(toStore)
     if (body !== undefined) result.bodies.push(body)
     result.events.push({ ...read.right, stream: RETENTION_STREAM, revision, position: -1, id, metadata })

@@ -85,12 +85,12 @@ class Run {
     isResumed: boolean,
   ): Promise<E.Either<RunFailure, CompletedRun>> {
     const { erasure } = this.parts
-    const kept: { conversationId: string; reason: KeptReason }[] = []
+    const retained: { conversationId: string; reason: KeptReason }[] = []
     const toErase: string[] = []
     const request = { scope: 'conversation', reason: REASON, isRetention: true } as const
     for (const { conversationId } of due) {
       if (await this.isErasedBefore(conversationId, runId)) {
-        kept.push({ conversationId, reason: 'erased-before' })
+        retained.push({ conversationId, reason: 'erased-before' })
         await erasure.pending.remove({ erasureId: runId, conversationId, request: JSON.stringify(request) })
       } else toErase.push(conversationId)
     }
@@ -98,14 +98,14 @@ class Run {
     const result = await erase(erasure, request, toErase, provenance, { erasureId: runId, beforeStep })
     if (E.isLeft(result)) return result
     for (const { conversationId, kind } of result.right.refused)
-      kept.push({ conversationId, reason: KEPT_REASONS[kind] })
+      retained.push({ conversationId, reason: KEPT_REASONS[kind] })
     const receipt: RetentionReceipt = {
       erased: result.right.completed.map(({ conversationId, receipt: { messages, summaries } }) => ({
         conversationId,
         messages,
         summaries,
       })),
-      kept,
+      kept: retained,
     }
     const recorded = await changeRetention(erasure.log, erasure.clock, this.provenance, (state) =>
       completeRun(state, runId, receipt),

@@ -53,9 +53,9 @@ export type KeyName = Pick<SealedTexts, 'unit' | 'epoch' | 'subjects'>
  */
 export function keyOf(keyring: Keyring, { unit, epoch, subjects = [] }: KeyName): Uint8Array | 'erased' | 'unknown' {
   if (epoch > keyring.epoch) return 'unknown'
-  const own = unitKey(keyring, epoch, unit)
-  if (own === undefined) return 'erased'
-  let key = own
+  const ownKey = unitKey(keyring, epoch, unit)
+  if (ownKey === undefined) return 'erased'
+  let key = ownKey
   for (const subject of subjects) {
     const of = keyring.subjects[subject]
     if (of === undefined) return keyring.erasedSubjects.includes(subject) ? 'erased' : 'unknown'

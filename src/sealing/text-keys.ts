@@ -316,14 +316,14 @@ export class TextKeys {
   /** Forgets the keys of conversations that are being erased. Concurrent callers share a question. */
   private async forgetErased(): Promise<void> {
     const ask = async (): Promise<void> => {
-      const askedAt = performance.now()
+      const startedAt = performance.now()
       const { conversationIds, hasFingerprints } = await this.store.erasures()
       for (const conversationId of conversationIds) this.forget(conversationId)
       // Some may have been added since then, by this process too.
       this.hasFingerprints ||= hasFingerprints
       const answeredAt = performance.now()
       if (answeredAt - this.askedAt > 2 * MEMORY_MS) this.missedAt = answeredAt
-      this.askedAt = askedAt
+      this.askedAt = startedAt
       this.asked += 1
     }
     this.asking ??= ask().finally(() => {

@@ -107,8 +107,8 @@ export class Redactor {
     if (scanned.length === 0 && this.patterns.length === 0) return []
     let all = scanned.filter(({ from, to }) => !this.isAllowed(text.slice(from, to)))
     for (const pattern of scan === scanText ? this.patterns : []) {
-      const own = this.ownFindings(text, pattern, all)
-      if (own.length > 0) all = [...all, ...own].toSorted((a, b) => a.from - b.from)
+      const ofPattern = this.ownFindings(text, pattern, all)
+      if (ofPattern.length > 0) all = [...all, ...ofPattern].toSorted((a, b) => a.from - b.from)
     }
     const known = new Map<string, string>()
     return all.map((finding) => {
@@ -125,15 +125,15 @@ export class Redactor {
 
   /** Matches of one of the policy's patterns between `findings`, which are in order. */
   private ownFindings(text: string, { kind, pattern }: OwnPattern, findings: readonly Finding[]): Finding[] {
-    const own: Finding[] = []
+    const ofPattern: Finding[] = []
     let next = 0
     for (const match of text.matchAll(pattern)) {
       const [from, to] = [match.index, match.index + match[0].length]
       while (next < findings.length && (findings[next]?.to ?? 0) <= from) next += 1
       const isFree = to <= (findings[next]?.from ?? text.length)
-      if (isFree && !this.isAllowed(match[0])) own.push({ kind, from, to })
+      if (isFree && !this.isAllowed(match[0])) ofPattern.push({ kind, from, to })
     }
-    return own
+    return ofPattern
   }
 
   /** Redacts a text. The result contains no secret that another call would find. */

@@ -10,8 +10,9 @@ export const cursorOf = (...place: readonly string[]): string =>
 export function placeOf(cursor: string | undefined, parts: number): readonly string[] | undefined {
   if (cursor === undefined) return undefined
   try {
-    const place: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
-    if (Array.isArray(place) && place.length === parts && place.every((part) => typeof part === 'string')) return place
+    const decoded: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
+    if (Array.isArray(decoded) && decoded.length === parts && decoded.every((part) => typeof part === 'string'))
+      return decoded
   } catch {
     // Reported below.
   }

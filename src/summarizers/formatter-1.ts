@@ -83,15 +83,15 @@ function filled(
 }
 
 function promptOf(job: SummaryJob, template: string, windowTokens: number, system: string): string {
-  const room = Math.floor(windowTokens * SHARE_OF_WINDOW) - outputTokens(job.maxSummaryTokens) - FRAME_TOKENS
+  const budget = Math.floor(windowTokens * SHARE_OF_WINDOW) - outputTokens(job.maxSummaryTokens) - FRAME_TOKENS
   const background = cleanText(job.kind === 'chunk' ? (job.existingSummary ?? '') : '')
   const existingSummary =
     background.trim() === ''
       ? ''
-      : fence('summary', shortenToTokens(background, Math.max(64, Math.floor(room * BACKGROUND_SHARE))))
+      : fence('summary', shortenToTokens(background, Math.max(64, Math.floor(budget * BACKGROUND_SHARE))))
   const persona = cleanText(job.persona)
   const fixed = tokensOf(template) + tokensOf(persona) + tokensOf(existingSummary) + tokensOf(system)
-  const forMessages = Math.max(64, room - fixed)
+  const forMessages = Math.max(64, budget - fixed)
   const messages =
     job.kind === 'chunk'
       ? formatMessages(job.messages, forMessages, cleanText)

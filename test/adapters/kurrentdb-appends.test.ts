@@ -334,11 +334,11 @@ describe('a stream without its beginning', () => {
     await appended(store, 'conversation-b', eventsNamed('y', 3))
     server.log.setMetadata(A, '{"$maxCount":1}')
     server.log.scavenge()
-    const again = await open({ laterTypes: ['Later'], prefixes: ['conversation-'] })
-    expect(await again.append(A, expected, [eventNamed('new')])()).toMatchObject({
+    const reopened = await open({ laterTypes: ['Later'], prefixes: ['conversation-'] })
+    expect(await reopened.append(A, expected, [eventNamed('new')])()).toMatchObject({
       left: { kind: 'StoreRefused', detail: expect.stringContaining(`${A} begins at revision 2`) },
     })
-    expect(await collect(again.streams('conversation-'))).toEqual([A, 'conversation-b'])
+    expect(await collect(reopened.streams('conversation-'))).toEqual([A, 'conversation-b'])
   })
 })
 

@@ -54,8 +54,8 @@ it('a copy of any log of which any events are missing has the beginning of each 
       const log = emptyLog('A')
       await write(log, [...EVERYTHING, ...history])
       const all = await collect(log.store.readAll())
-      const gone = new Set(removed.map((place) => place % all.length))
-      const left = all.filter((_, place) => !gone.has(place))
+      const absent = new Set(removed.map((place) => place % all.length))
+      const left = all.filter((_, place) => !absent.has(place))
       const store = {
         ...log.store,
         async *readAll() {
@@ -66,13 +66,13 @@ it('a copy of any log of which any events are missing has the beginning of each 
       const streams = new Set(all.map(({ stream }) => stream))
       for (const stream of streams) {
         const whole = all.filter((event) => event.stream === stream).map(({ id }) => id)
-        const kept = left.filter((event) => event.stream === stream).map(({ id }) => id)
+        const remainingIds = left.filter((event) => event.stream === stream).map(({ id }) => id)
         const inCopy = events.filter((event) => event.stream === stream).map(({ id }) => id)
-        const beginning = kept.filter((id, at) => whole[at] === id)
+        const beginning = remainingIds.filter((id, at) => whole[at] === id)
         expect([stream, inCopy]).toEqual([stream, beginning])
         // Only a store that counts knows of events cut off at the end, as the next tests show.
-        const mustBeNamed = kept.length > beginning.length || kept.length === 0
-        const mayBeNamed = kept.length < whole.length
+        const mustBeNamed = remainingIds.length > beginning.length || remainingIds.length === 0
+        const mayBeNamed = remainingIds.length < whole.length
         const isNamed = incomplete.includes(stream)
         expect([stream, isNamed || !mustBeNamed, !isNamed || mayBeNamed]).toEqual([stream, true, true])
       }
@@ -155,9 +155,9 @@ describe('rows that were deleted by hand in Postgres', () => {
     expect(problems.map(({ stream }) => stream)).toContain(named)
     const { incomplete, events } = await copied(source())
     expect(incomplete).toContain(named)
-    const others = (list: typeof all): string[] =>
+    const unrelated = (list: typeof all): string[] =>
       list.filter(({ stream }) => stream === 'conversation-c').map(({ id }) => id)
-    expect(others(events)).toEqual(statements.includes('delete from events') ? [] : others(all))
+    expect(unrelated(events)).toEqual(statements.includes('delete from events') ? [] : unrelated(all))
   })
 })
 

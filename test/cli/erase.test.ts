@@ -74,10 +74,10 @@ it('shows the plan, erases with --yes, and has nothing left to erase about an un
     planned: [{ conversationId: 'talk', messages: ['m1'], summaries: 0, editions: [] }],
   })
   expect((await run(['--subject', 'nobody@example.org', ...REASON])).stdout).toContain('nothing to erase')
-  const done: unknown = JSON.parse(
+  const erasure: unknown = JSON.parse(
     (await run(['--subject', 'ursula@example.org', ...REASON, '--yes', '--json'])).stdout,
   )
-  expect(done).toMatchObject({
+  expect(erasure).toMatchObject({
     planned: [{ messages: ['m1'] }],
     completed: [{ conversationId: 'talk', receipt: { messages: 1, filesCleaned: true } }],
   })

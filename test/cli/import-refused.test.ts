@@ -90,9 +90,9 @@ describe('files with equal names', () => {
           rename(content),
         ]),
       )
-      const others = await idsIn(await writeSession({ ...session, files }, join(root, 'two')))
-      expect(others.length).toBeGreaterThan(0)
-      expect(others.filter((id) => ids.includes(id))).toEqual([])
+      const secondIds = await idsIn(await writeSession({ ...session, files }, join(root, 'two')))
+      expect(secondIds.length).toBeGreaterThan(0)
+      expect(secondIds.filter((id) => ids.includes(id))).toEqual([])
     },
   )
 })

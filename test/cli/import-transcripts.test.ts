@@ -64,11 +64,11 @@ describe('import of transcripts', () => {
   })
 
   longTest('discovers newer programs in their own directories, and samples a file without its texts', async () => {
-    const other = join(folder, 'other-home')
-    const session = join(other, '.copilot', 'session-state', 'session-4')
+    const otherHome = join(folder, 'other-home')
+    const session = join(otherHome, '.copilot', 'session-state', 'session-4')
     await mkdir(session, { recursive: true })
     await writeFile(join(session, 'events.jsonl'), Object.values(copilotCli.files).join(''))
-    const env = { COPILOT_HOME: join(other, '.copilot'), CLAUDE_CONFIG_DIR: join(other, '.claude') }
+    const env = { COPILOT_HOME: join(otherHome, '.copilot'), CLAUDE_CONFIG_DIR: join(otherHome, '.claude') }
     const found = await runCli(['import', '--discover', '--json'], { cwd: folder, env })
     expect(jsonAs<readonly { readonly program: string }[]>(found.stdout).map(({ program }) => program)).toEqual([
       'copilot-cli',

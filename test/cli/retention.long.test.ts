@@ -42,8 +42,8 @@ it('keeps, holds, erases and reports', async () => {
   expect(refused.stderr).toContain('is kept at least 6 months by the rule of all conversations')
   expect(refused.stderr).toContain('--legal-basis')
 
-  const held = jsonOf((await run('retention', 'hold', 'held', '--reason', 'case 41', '--json')).stdout)
-  expect(held).toMatchObject({ conversationId: 'held', actor: 'ana@example.org', erasuresBegun: [] })
+  const placedHold = jsonOf((await run('retention', 'hold', 'held', '--reason', 'case 41', '--json')).stdout)
+  expect(placedHold).toMatchObject({ conversationId: 'held', actor: 'ana@example.org', erasuresBegun: [] })
   expect((await run('retention', 'run', '--once')).stdout).toContain('nothing was erased: pass --yes to erase it')
   const status = jsonOf((await run('retention', 'status', '--json')).stdout)
   expect(status).toMatchObject({
@@ -76,8 +76,8 @@ it('says what a worker and a ledger that is not erasable cannot do', async () =>
   const ledger = await openLedger({ store: join(folder, 'plain') })
   await ledger.append('talk', [{ role: 'user', content: 'x' }])
   await ledger.close()
-  const kept = await plain('retention', 'set', '--keep-at-least', '6 months', '--reason', 'r')
-  expect(kept).toMatchObject({ status: 0, stderr: expect.stringContaining('migrate-log --erasable') })
+  const setRule = await plain('retention', 'set', '--keep-at-least', '6 months', '--reason', 'r')
+  expect(setRule).toMatchObject({ status: 0, stderr: expect.stringContaining('migrate-log --erasable') })
   const ceiling = await plain('retention', 'set', '--erase-after', '1 year', '--reason', 'r')
   expect(ceiling.status).not.toBe(0)
   expect(ceiling.stderr).toContain('migrate-log --erasable')

@@ -71,12 +71,12 @@ it.each([
 })
 
 it('an object of a kind from a later service is kept, and a known kind must fit its schema', () => {
-  const place = unionByKind(
+  const unionSchema = unionByKind(
     record({ kind: z.literal('batch'), batchId: z.string() }),
     record({ kind: z.literal(['message', 'event']), messageId: z.string() }),
   )
   const later = { kind: 'branch', branch: 7 }
-  expect(place.parse(later)).toEqual(later)
-  expect(place.safeParse({ kind: 'batch' }).success).toBe(false)
-  expect(place.safeParse({ kind: 'event', messageId: 7 }).success).toBe(false)
+  expect(unionSchema.parse(later)).toEqual(later)
+  expect(unionSchema.safeParse({ kind: 'batch' }).success).toBe(false)
+  expect(unionSchema.safeParse({ kind: 'event', messageId: 7 }).success).toBe(false)
 })

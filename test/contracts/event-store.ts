@@ -478,15 +478,15 @@ export function describeEventStore(
           eventNamed('without'),
         ])
         const [first, second] = await readAll()
-        const own = ownStreams(undefined)
-        expect(await collect(store.readHashes({ after: origin, ...own }))).toEqual([
+        const isolated = ownStreams(undefined)
+        expect(await collect(store.readHashes({ after: origin, ...isolated }))).toEqual([
           { position: first?.position, hash },
           { position: second?.position },
         ])
-        expect(await collect(store.readHashes({ after: first?.position ?? 0, ...own }))).toEqual([
+        expect(await collect(store.readHashes({ after: first?.position ?? 0, ...isolated }))).toEqual([
           { position: second?.position },
         ])
-        expect(await collect(store.readHashes({ after: await store.head(), ...own }))).toEqual([])
+        expect(await collect(store.readHashes({ after: await store.head(), ...isolated }))).toEqual([])
       })
 
       test('the event at a position of the log, and none at any other', async () => {

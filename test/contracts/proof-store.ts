@@ -45,9 +45,9 @@ export function describeProofStore(name: string, open: () => Promise<OpenedProof
       expect(await proofs.extend(0, { size: 3, position: 3 }, [tile(0, 0, 3, 1)])).toBe(true)
       const grown = [tile(0, 0, 256, 2), tile(0, 1, 44, 3), tile(1, 0, 1, 4)]
       expect(await proofs.extend(3, { size: 300, position: 300 }, grown)).toBe(true)
-      const again = opened.proofs()
-      expect(await again.tree()).toEqual({ size: 300, position: 300 })
-      expect(plain(await again.tiles([...grown, { level: 2, index: 0 }]))).toEqual(plain(grown))
+      const reopened = opened.proofs()
+      expect(await reopened.tree()).toEqual({ size: 300, position: 300 })
+      expect(plain(await reopened.tiles([...grown, { level: 2, index: 0 }]))).toEqual(plain(grown))
     })
 
     test('the tile of an event is the last one that begins at or before its position', async () => {

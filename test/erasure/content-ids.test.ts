@@ -156,9 +156,9 @@ longTest('a converted log recognizes transcripts that were imported before the c
   for (const ledger of opened.splice(0)) await ledger.close()
   const digests = await Promise.all(files.map(async ([file]) => sha256(await readFile(file, 'utf8'))))
   expect(await whichAreIn(to ?? '', digests)).toEqual([])
-  const again = await places.openLedger({ store: from ?? '' })
-  for (const [file] of files) await again.transcripts.import(file)
-  await again.close()
+  const reopened = await places.openLedger({ store: from ?? '' })
+  for (const [file] of files) await reopened.transcripts.import(file)
+  await reopened.close()
   expect(await whichAreIn(from ?? '', digests)).toEqual(digests)
 })
 

@@ -136,10 +136,10 @@ it(
     const keys = await TextKeys.open(createPostgresKeyringStore(db, 'none'), vault)
     expect(await keys?.mayHaveFingerprints()).toBe(false)
     const fingerprint = randomBytes(32).toString('hex')
-    const again = await TextKeys.open(createPostgresKeyringStore(db, 'none'), vault)
-    await Promise.all([again?.mayHaveFingerprints(), again?.addFingerprints([fingerprint])])
-    expect(await again?.mayHaveFingerprints()).toBe(true)
-    expect([...((await again?.findFingerprints([fingerprint])) ?? [])]).toEqual([fingerprint])
+    const reopenedKeys = await TextKeys.open(createPostgresKeyringStore(db, 'none'), vault)
+    await Promise.all([reopenedKeys?.mayHaveFingerprints(), reopenedKeys?.addFingerprints([fingerprint])])
+    expect(await reopenedKeys?.mayHaveFingerprints()).toBe(true)
+    expect([...((await reopenedKeys?.findFingerprints([fingerprint])) ?? [])]).toEqual([fingerprint])
   },
   LONG,
 )

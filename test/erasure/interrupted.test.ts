@@ -86,20 +86,20 @@ it(
       const child = spawn(process.execPath, words, { stdio: 'inherit' })
       expect(await new Promise((resolve) => child.once('exit', (_code, signal) => resolve(signal)))).toBe('SIGKILL')
     }
-    const again = await openLedger(places)
-    expect((await again.admin.erasure.resume()).map(({ conversationId }) => conversationId).toSorted()).toEqual(
+    const reopened = await openLedger(places)
+    expect((await reopened.admin.erasure.resume()).map(({ conversationId }) => conversationId).toSorted()).toEqual(
       STEPS.map(idOf),
     )
     for (const step of STEPS) {
-      const [erasure, ...others] = await again.admin.erasure.receipts(idOf(step))
+      const [erasure, ...others] = await reopened.admin.erasure.receipts(idOf(step))
       expect([others, erasure?.receipt?.messages, erasure?.receipt?.keys.length]).toEqual([[], 1, 1])
-      expect(await completions(again, idOf(step))).toBe(1)
+      expect(await completions(reopened, idOf(step))).toBe(1)
     }
     for (const step of STEPS)
-      expect((await again.context(idOf(step))).messages.map(({ content }) => content)).toEqual(['[erased]', 'fine'])
-    const verified = await again.admin.verify()
+      expect((await reopened.context(idOf(step))).messages.map(({ content }) => content)).toEqual(['[erased]', 'fine'])
+    const verified = await reopened.admin.verify()
     expect([verified.problems, verified.observations]).toEqual([[], []])
-    await again.close()
+    await reopened.close()
     expect(await shinglesInFiles(folder, SECRET)).toEqual([])
   },
   LONG,

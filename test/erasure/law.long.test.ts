@@ -60,8 +60,8 @@ describeWithTranscripts('transcripts of other programs', () => {
         // A file at another path is read again, like one that has changed.
         const copy = join(folder, basename(path))
         await copyFile(path, copy)
-        const again = await ledger.transcripts.import(copy, { from: program })
-        expect([again.unchanged, again.conversations.map((each) => each.conversationId)]).toEqual([
+        const repeatedImport = await ledger.transcripts.import(copy, { from: program })
+        expect([repeatedImport.unchanged, repeatedImport.conversations.map((each) => each.conversationId)]).toEqual([
           false,
           [conversationId],
         ])

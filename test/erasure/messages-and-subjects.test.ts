@@ -89,7 +89,7 @@ describe('parts of a conversation', () => {
     ])
     expect(await ledger.admin.erasure.run({ subject: 'anna' }, { reason: 'r' })).toHaveLength(2)
     const all = await everything(ledger)
-    for (const gone of ['pelican2 ', 'pelican4 ', 'heron of anna', 'anna']) expect(all).not.toContain(gone)
+    for (const word of ['pelican2 ', 'pelican4 ', 'heron of anna', 'anna']) expect(all).not.toContain(word)
     for (const stays of ['pelican1 ', 'pelican6 ', 'heron of nobody']) expect(all).toContain(stays)
     expect((await ledger.admin.verify()).problems).toEqual([])
     await expect(ledger.append('third', [{ role: 'user', content: 'x', subjects: ['anna'] }])).rejects.toMatchObject({

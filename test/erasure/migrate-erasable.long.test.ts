@@ -211,9 +211,9 @@ describe('with another key vault', () => {
     expect(await contextsOf(target)).toEqual(before)
     await target.admin.erasure.run({ conversationId: 'talk' }, { reason: 'r' })
     await target.close()
-    const kept = await places.openLedger({ store: from ?? '', keys: keys ?? '' })
-    expect(await contextsOf(kept)).toEqual(before)
-    await kept.close()
+    const sourceLedger = await places.openLedger({ store: from ?? '', keys: keys ?? '' })
+    expect(await contextsOf(sourceLedger)).toEqual(before)
+    await sourceLedger.close()
   })
 
   it('an erasure that ends between reading a record and unwrapping it is followed', async () => {
@@ -233,9 +233,9 @@ describe('with another key vault', () => {
     await TextKeys.create(fromStore, vault)
     const from = await TextKeys.open(fromStore, vault)
     if (from === undefined) throw new Error('not erasable')
-    const place = { stream: 'conversation-talk', revision: 1, type: 'MessageAppended' }
+    const header = { stream: 'conversation-talk', revision: 1, type: 'MessageAppended' }
     const groups = [{ at: [], unit: () => 'whole' as const, fields: { content: () => '[erased]' } }]
-    const sealed = (await from.toRecord('talk')).seal('{"content":"hello"}', groups, place, [])
+    const sealed = (await from.toRecord('talk')).seal('{"content":"hello"}', groups, header, [])
     const another = { ...createMemoryKeyVault(), name: 'another vault' }
     await TextKeys.createCopy(toStore, another, from)
     const to = await TextKeys.open(toStore, another)
@@ -247,7 +247,7 @@ describe('with another key vault', () => {
     }
     expect(await copyKeys(from, to)).toBe(1)
     const { sealed: entries } = JSON.parse(sealed)
-    expect((await to.reload('talk')).open(entries[0], place)).toEqual({ content: 'hello' })
+    expect((await to.reload('talk')).open(entries[0], header)).toEqual({ content: 'hello' })
     for (const db of databases) await db.close()
   })
 })
@@ -294,8 +294,8 @@ describe('what cannot be copied is rejected by name:', () => {
 
   it('an erasable log to another erasable ledger', async () => {
     const to = join(folder, 'to')
-    const other = await places.openLedger({ store: to, keys, erasable: true })
-    await other.close()
+    const targetLedger = await places.openLedger({ store: to, keys, erasable: true })
+    await targetLedger.close()
     await expect(migrate({ from, to, keys })).rejects.toMatchObject({
       kind: 'TargetDiffers',
       message: expect.stringMatching(/is another erasable ledger, with keys of its own/u),

@@ -121,12 +121,12 @@ serverDescribe('on a Postgres server', () => {
 
   it('an erased text is in no dump and no file, and the log continues from its checkpoint', async () => {
     const texts = [uniqueText(), uniqueText(), uniqueText()]
-    const kept = uniqueText()
+    const retained = uniqueText()
     await recycleSegments()
     const ledger = await openErasable()
     try {
       await fill(ledger, texts)
-      await ledger.append('kept', [{ role: 'user', content: kept }])
+      await ledger.append('kept', [{ role: 'user', content: retained }])
       expect((await inDump(...texts)).length).toBeGreaterThanOrEqual(texts.length)
       const before = await inFiles(...texts)
       const { privateKey, publicKey } = generateKeyPairSync('ed25519')
@@ -141,8 +141,8 @@ serverDescribe('on a Postgres server', () => {
       expect(await inDump(...texts)).toEqual([])
       expect(await inFiles(...texts)).toEqual(before === undefined ? undefined : [])
       expect(before ?? texts).not.toEqual([])
-      expect((await inDump(kept)).length).toBeGreaterThan(0)
-      expect((await ledger.context('kept')).messages).toEqual([{ role: 'user', content: kept }])
+      expect((await inDump(retained)).length).toBeGreaterThan(0)
+      expect((await ledger.context('kept')).messages).toEqual([{ role: 'user', content: retained }])
       expect(await ledger.admin.verify(undefined, { checkpoint: { note, signer: publicKey } })).toMatchObject({
         problems: [],
         observations: [],

@@ -73,14 +73,14 @@ it(
   async () => {
     const places = { store: join(folder, 'ledger'), keys: vault.keys }
     await (await openLedger({ ...places, erasable: true })).close()
-    const other = await startTransit()
+    const secondTransit = await startTransit()
     try {
-      await expect(openLedger({ ...places, keys: other.keys })).rejects.toMatchObject({
+      await expect(openLedger({ ...places, keys: secondTransit.keys })).rejects.toMatchObject({
         kind: 'KeyUnknown',
-        message: expect.stringContaining(other.server),
+        message: expect.stringContaining(secondTransit.server),
       })
     } finally {
-      await other.http.close()
+      await secondTransit.http.close()
     }
     vault.http.interfere = () => 'cut'
     await expect(openLedger(places)).rejects.toMatchObject({

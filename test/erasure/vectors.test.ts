@@ -19,11 +19,11 @@ let db: Database
 let ledger: Ledger
 /** Called with each list of texts before the model answers. */
 let beforeAnswer: () => Promise<void>
-let isAsked = latch()
+let isRequested = latch()
 
 beforeEach(async () => {
   beforeAnswer = () => Promise.resolve()
-  isAsked = latch()
+  isRequested = latch()
   db = await openTestDatabase()
   await migrateLog(db)
   const store = createPostgresKeyringStore(db, 'none')
@@ -35,7 +35,7 @@ beforeEach(async () => {
     embedding: {
       model: 'axes',
       embed: (texts) => async () => {
-        isAsked.open()
+        isRequested.open()
         await beforeAnswer()
         return E.right(texts.map((text) => [text.length, 1]))
       },
@@ -67,7 +67,7 @@ it('also if the model answers after the erasure', async () => {
   const mayAnswer = latch()
   beforeAnswer = () => mayAnswer.opened
   const filled = ledger.admin.projections.fillVectors()
-  await isAsked.opened
+  await isRequested.opened
   await eraseFirst()
   mayAnswer.open()
   await filled

@@ -28,7 +28,7 @@ const linesOf = (events: readonly (readonly [type: string, data: object])[]): st
     .map((line) => `${line}\n`)
     .join('')
 
-const said = (content: string): readonly [string, object] => [
+const answerOf = (content: string): readonly [string, object] => [
   'user.message',
   { content, transformedContent: `<current_datetime>${time(0)}</current_datetime>\n\n${content}` },
 ]
@@ -40,14 +40,14 @@ it('sends the words of the user with the summary in one message after a compacti
     path,
     linesOf([
       ['session.start', { sessionId: 's1', copilotVersion: '1.0.102' }],
-      said('Rule: never touch harbour_prod.'),
+      answerOf('Rule: never touch harbour_prod.'),
       ['system.message', { role: 'system', content: 'You are a terminal assistant.' }],
       answered('Understood.'),
-      said('Rig the mast.'),
+      answerOf('Rig the mast.'),
       ['session.compaction_start', {}],
       answered('It is rigged.'),
       ['session.compaction_complete', { success: true, summaryContent: 'A mast was rigged.', trigger: 'threshold' }],
-      said('And the boom?'),
+      answerOf('And the boom?'),
     ]),
   )
   const { conversations } = await ledger.transcripts.import(path)

@@ -409,9 +409,9 @@ function linesFor(story: readonly { readonly does: string; readonly at: unknown 
       const summary = { ...user(`s${name}`, ''), id: `s${name}`, content: `Summary ${name}` }
       list = [summary, ...list.slice(given % (list.length + 1))]
     }
-    const isMasked = does === 'mask'
-    if (isMasked || does === 'compress')
-      lines.push(set(list.map((one) => ({ ...one, content: [{ text: isMasked ? `masked ${name}` : one.content }] }))))
+    const hasMask = does === 'mask'
+    if (hasMask || does === 'compress')
+      lines.push(set(list.map((one) => ({ ...one, content: [{ text: hasMask ? `masked ${name}` : one.content }] }))))
   }
   return lines
 }

@@ -34,8 +34,8 @@ const items: TranscriptItem[] = [
 
 it('become the ledger’s own in every field with an id, and nowhere else', () => {
   const plain = plainContentId('the password is [secret:password:0000]')
-  const own = items.map((item) => withOwnIds(item, (id) => (id === plain ? 'ONE' : 'TWO')))
-  expect(own).toEqual([
+  const withIds = items.map((item) => withOwnIds(item, (id) => (id === plain ? 'ONE' : 'TWO')))
+  expect(withIds).toEqual([
     { ...items[0], sourceId: 'ONE', parent: { sourceId: 'TWO', how: 'fork' } },
     { ...items[1], sourceId: 'ONE-3', answerId: 'TWO' },
     {

@@ -195,8 +195,8 @@ describe('Cline', () => {
     const file = await write('s1/s1.messages.json', session(user('<task>\nRig the mast.\n</task>')))
     await ledger.transcripts.import(file)
     await writeFile(file, session(user('<user_input mode="act">Rig the mast.</user_input>')))
-    const again = await ledger.transcripts.import(file)
-    expect(again.conversations).toMatchObject([{ messages: 0, known: 1 }])
+    const secondImport = await ledger.transcripts.import(file)
+    expect(secondImport.conversations).toMatchObject([{ messages: 0, known: 1 }])
     await writeFile(file, session(user('<user_input mode="act">Rig the boom.</user_input>')))
     await expect(ledger.transcripts.import(file)).rejects.toThrow('differs')
   })
@@ -215,8 +215,8 @@ describe('Cline', () => {
         const file = await write('s1/s1.messages.json', session(user('Go.'), call, result(asParts)))
         await isolated.transcripts.import(file)
         await writeFile(file, session(user('Go.'), call, result(data)))
-        const again = await isolated.transcripts.import(file)
-        expect(again.conversations).toMatchObject([{ messages: 0, known: 3 }])
+        const secondImport = await isolated.transcripts.import(file)
+        expect(secondImport.conversations).toMatchObject([{ messages: 0, known: 3 }])
         await isolated.close()
       }),
       { numRuns: runsOf(20) },

@@ -85,8 +85,8 @@ describe('a recorded transcript', () => {
     const messages = [{ ...large, messageId: 'm2' }]
     await harness.conversations.handle(ID, [{ type: 'AppendMessages', messages, now }], PROVENANCE)
     const before = await dataOf(harness)
-    const again = await record(harness, [...first, message('m2', large), message('m3', large)])
-    expect(again.conversations).toMatchObject([{ known: 2, messages: 1 }])
+    const secondResult = await record(harness, [...first, message('m2', large), message('m3', large)])
+    expect(secondResult.conversations).toMatchObject([{ known: 2, messages: 1 }])
     const after = await dataOf(harness)
     expect(after.slice(0, before.length)).toEqual(before)
     expect(after.at(-1)).toMatchObject({ data: { content: [{ type: 'other', json: JSON.stringify(part) }] } })

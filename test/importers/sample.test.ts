@@ -70,9 +70,9 @@ describe('a skeleton', () => {
       )
       .map((transcript, at) => [`${transcript.program} ${String(at)}`, transcript] as const),
   )('of %s has none of its texts', (_name, { files, context }) => {
-    const shown = Object.values(files).map((content) =>
+    const contents = Object.values(files).map((content) =>
       JSON.stringify(valuesIn(content).map((value) => skeleton(value))),
     )
-    for (const text of context.has) expect(shown.filter((each) => each.includes(text))).toEqual([])
+    for (const text of context.has) expect(contents.filter((each) => each.includes(text))).toEqual([])
   })
 })

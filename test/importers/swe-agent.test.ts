@@ -104,10 +104,10 @@ describe('a trajectory', () => {
   })
 
   it('yields masked results as edits before the first query that masks them', () => {
-    const masked = 'Old environment output: (2 lines omitted)'
+    const omittedLines = 'Old environment output: (2 lines omitted)'
     const cached = (content: string): Fields =>
       entry('user', [{ type: 'text', text: content, cache_control: { type: 'ephemeral' } }])
-    const query = [opening[0], cached('Fix it.'), history[2], entry('tool', masked, { tool_call_ids: ['c1'] })]
+    const query = [opening[0], cached('Fix it.'), history[2], entry('tool', omittedLines, { tool_call_ids: ['c1'] })]
     const items = itemsOfTrajectory({
       history,
       trajectory: [step('ls', { query: opening }), step('cat a', { query: query }), step('submit', { query: query })],
@@ -125,7 +125,7 @@ describe('a trajectory', () => {
       'trajectory[2]',
     ])
     expect(ofKind(items, 'edit')).toEqual([
-      expect.objectContaining({ sourceId: 'history[3]', part: 0, content: masked, why: 'masked' }),
+      expect.objectContaining({ sourceId: 'history[3]', part: 0, content: omittedLines, why: 'masked' }),
     ])
   })
 

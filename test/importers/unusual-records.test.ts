@@ -72,15 +72,15 @@ describe('a store of Cursor CLI of which a part cannot be read', () => {
 
 it('equal messages at one time in the copied history of a fork of Codex are two messages', () => {
   const timestamp = '2026-03-10T08:01:00.000Z'
-  const again = {
+  const repeated = {
     timestamp,
     type: 'response_item',
     payload: { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'continue' }] },
   }
   const session = (more: object): unknown[] => [
     { timestamp, type: 'session_meta', payload: { id: 's2', timestamp, cwd: '/srv', ...more } },
-    again,
-    again,
+    repeated,
+    repeated,
   ]
   const path = '/home/ada/.codex/sessions/2026/03/10/rollout-2026-03-10T08-01-00-s2.jsonl'
   expect(textsIn(allItems(codex, path, session({ forked_from_id: 's1' })))).toHaveLength(2)

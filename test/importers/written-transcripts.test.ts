@@ -30,10 +30,10 @@ const pathOf = ({ files }: WrittenTranscript, root: 'growing' | 'first' | 'again
 
 async function write({ files, isDatabase }: WrittenTranscript, root: string): Promise<void> {
   for (const [path, content] of Object.entries(files)) {
-    const place = join(folder, root, path)
-    await mkdir(dirname(place), { recursive: true })
-    if (isDatabase === true) writeSqlite(place, content)
-    else await writeFile(place, content)
+    const filePath = join(folder, root, path)
+    await mkdir(dirname(filePath), { recursive: true })
+    if (isDatabase === true) writeSqlite(filePath, content)
+    else await writeFile(filePath, content)
   }
 }
 
@@ -127,9 +127,9 @@ describe.each(writtenTranscripts.map((transcript) => [transcript.program, transc
 
     it('records nothing when it is imported again, and is verified', async () => {
       await write(transcript, 'again')
-      const again = await ledger.transcripts.import(pathOf(transcript, 'again'))
-      expect(again.conversations.length).toBeGreaterThan(0)
-      for (const { messages, compactions, withdrawn, edits, damaged } of again.conversations)
+      const repeated = await ledger.transcripts.import(pathOf(transcript, 'again'))
+      expect(repeated.conversations.length).toBeGreaterThan(0)
+      for (const { messages, compactions, withdrawn, edits, damaged } of repeated.conversations)
         expect([messages, compactions, withdrawn, edits, damaged]).toEqual([0, 0, 0, 0, 0])
       for (const { conversationId } of conversationsOf(transcript))
         expect((await ledger.admin.verify(conversationId)).ok).toBe(true)

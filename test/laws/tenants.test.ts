@@ -512,7 +512,7 @@ describe('the ids of a program’s sessions in one scope', () => {
       await world.key(ROLES, { prefix: 'c' }),
       await world.key(ROLES, { prefix: 'proxy/' }),
     ]
-    const begun: unknown[] = []
+    const begunByOthers: unknown[] = []
     const refused: unknown[] = []
     for (const program of programs)
       for (const scope of SCOPES) {
@@ -520,12 +520,12 @@ describe('the ids of a program’s sessions in one scope', () => {
         for (const [name, begin] of Object.entries(beginnings))
           for (const [at, stranger] of strangers.entries()) {
             const { status } = await begin(world, stranger, id)
-            if (status !== 403 && status !== 404) begun.push([id, name, at, status])
+            if (status !== 403 && status !== 404) begunByOthers.push([id, name, at, status])
           }
         const answer = await push(world, await world.key(ROLES, { scope }), program)
         if (answer.status !== 200 || !answer.text.includes(JSON.stringify(id))) refused.push([id, answer])
       }
-    expect({ begun, refused }).toEqual({ begun: [], refused: [] })
+    expect({ begun: begunByOthers, refused }).toEqual({ begun: [], refused: [] })
     await closeWorld(world)
   })
 
@@ -536,8 +536,9 @@ describe('the ids of a program’s sessions in one scope', () => {
     for (const program of [...programs, 'proxy'])
       for (const [name, begin] of Object.entries(beginnings)) {
         if ((await begin(world, scoped, `${program}/s1`)).status < 400) wrong.push([program, name, 'begun'])
-        const own = sessionConversationId(program, `of-${name}`, 'b')
-        if (name !== 'compression' && (await begin(world, scoped, own)).status !== 200) wrong.push([own, 'refused'])
+        const idOfScope = sessionConversationId(program, `of-${name}`, 'b')
+        if (name !== 'compression' && (await begin(world, scoped, idOfScope)).status !== 200)
+          wrong.push([idOfScope, 'refused'])
       }
     for (const program of programs) {
       const answer = await push(world, await world.key(ROLES), program)

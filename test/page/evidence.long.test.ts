@@ -66,8 +66,8 @@ inBrowser('the evidence file in a real Chromium', () => {
   it('compares the fingerprint that a reader pastes, and is green only if it is that of the key', async () => {
     const { page, context } = await openWindow(browser, NOWHERE, { offline: true })
     await open(page, file)
-    const own = await page.locator('.key').innerText()
-    const other = own.replace(/.$/u, (digit) => (digit === '0' ? '1' : '0'))
+    const keyText = await page.locator('.key').innerText()
+    const changedKey = keyText.replace(/.$/u, (digit) => (digit === '0' ? '1' : '0'))
     const pasted = async (text: string): Promise<readonly (string | null)[]> => {
       await page.getByLabel(/^Paste the fingerprint/u).fill(text)
       return [
@@ -76,7 +76,7 @@ inBrowser('the evidence file in a real Chromium', () => {
         await page.locator('.verdict b').innerText(),
       ]
     }
-    const [none, same, wrong] = [await pasted(''), await pasted(own.toUpperCase()), await pasted(other)]
+    const [none, same, wrong] = [await pasted(''), await pasted(keyText.toUpperCase()), await pasted(changedKey)]
     expect(none).toEqual(['', 'verdict open', expect.stringMatching(/^All \d+ checks passed$/u)])
     expect(same).toEqual([expect.stringMatching(/^The same key/u), 'verdict ok', none[2]])
     expect(wrong).toEqual([
@@ -84,7 +84,7 @@ inBrowser('the evidence file in a real Chromium', () => {
       'verdict failed',
       'Do not rely on this file: another key signed it',
     ])
-    expect(await pasted(own.slice(0, -3))).toEqual([
+    expect(await pasted(keyText.slice(0, -3))).toEqual([
       expect.stringMatching(/^This is no complete fingerprint/u),
       'verdict open',
       none[2],
@@ -115,15 +115,15 @@ inBrowser('the evidence file in a real Chromium', () => {
     const passed: number[] = []
     for (let at = 20; at < 20 + repeated(40, 12); at += 1) {
       // Some in the frame, some in the script, and the rest in the evidence.
-      const place =
+      const selector =
         at % 4 === 0
           ? at * 37
           : at % 4 === 1
             ? bytes.length - (file.length - script) + at * 41
             : (at * 7_919) % bytes.length
       const changed = Buffer.from(bytes)
-      changed[place] = (changed[place] ?? 0) ^ (1 << (at % 5))
-      if ((await open(page, changed)).startsWith('All ')) passed.push(place)
+      changed[selector] = (changed[selector] ?? 0) ^ (1 << (at % 5))
+      if ((await open(page, changed)).startsWith('All ')) passed.push(selector)
     }
     expect(passed).toEqual([])
     await context.close()

@@ -359,10 +359,10 @@ describe('each view, by its address', () => {
     const revisions: number[] = []
     let next: string | undefined = of('/log', { c: 'talk', kind: 'compactions' })
     while (next !== undefined) {
-      const shown = await body(next)
-      expect(shown).not.toContain('title="MessageAppended"')
-      revisions.push(...[...shown.matchAll(/aria-label="event (\d+): /gu)].map(([, revision]) => Number(revision)))
-      next = /<a href="([^"]+)">next</u.exec(shown)?.[1]?.replaceAll('&amp;', '&')
+      const nextBody = await body(next)
+      expect(nextBody).not.toContain('title="MessageAppended"')
+      revisions.push(...[...nextBody.matchAll(/aria-label="event (\d+): /gu)].map(([, revision]) => Number(revision)))
+      next = /<a href="([^"]+)">next</u.exec(nextBody)?.[1]?.replaceAll('&amp;', '&')
     }
     const expected: number[] = []
     for await (const { type, revision } of ledger.log('talk'))

@@ -60,17 +60,17 @@ export type Key = string | { readonly after: string }
 function typeKeys({ stdin, stdout }: ChildProcessWithoutNullStreams, keys: readonly Key[]): void {
   const rest = [...keys]
   let timer: NodeJS.Timeout | undefined
-  let shown = ''
+  let printed = ''
   const typeNext = (): void => {
     const [next] = rest
     // More output begins the wait again.
-    if (next === undefined || (typeof next !== 'string' && !shown.includes(next.after))) return
+    if (next === undefined || (typeof next !== 'string' && !printed.includes(next.after))) return
     rest.shift()
     if (typeof next === 'string') stdin.write(next)
     timer = setTimeout(typeNext, QUIET_MS)
   }
   stdout.on('data', (text: string) => {
-    shown += text
+    printed += text
     for (const [question, answer] of TERMINAL_ANSWERS) if (text.includes(question)) stdin.write(answer)
     clearTimeout(timer)
     timer = setTimeout(typeNext, QUIET_MS)

@@ -122,15 +122,15 @@ for (const { name, run, open } of DATABASES)
       await attacker.run(`delete from events where position >= ${String(middle.size)}`)
       expect((await against(late)).join('\n')).toMatch(/fewer than the checkpoint of \d+ events: \d+ are missing/u)
       await attacker.undo()
-      const other = await openTestDatabase()
-      const otherLedger = await ledgerOn(other)
+      const secondDatabase = await openTestDatabase()
+      const otherLedger = await ledgerOn(secondDatabase)
       await otherLedger.append('a', { role: 'user', content: 'message 0 of a' })
       const { problems } = await otherLedger.admin.verify(undefined, {
         checkpoint: { note: late.note, signer: createPublicKey(key) },
       })
       expect(problems.map(({ detail }) => detail)).toEqual([expect.stringContaining('it is another log')])
       await otherLedger.close()
-      await other.close()
+      await secondDatabase.close()
     })
 
     it('refuses a text that is no checkpoint, a changed one, and one of another signer', async () => {

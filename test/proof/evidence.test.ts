@@ -89,12 +89,12 @@ describe('evidence', () => {
   longTest('is verified by a program of another language, which finds what does not belong together', async () => {
     const { proofs } = opened.ledger.admin
     const evidence = await proofs.evidence(CONVERSATION)
-    const other = await proofs.evidence('other')
-    const made = [evidence, other, await proofs.evidence(CONVERSATION, { at: answers[3]?.messageId ?? '' })]
+    const otherEvidence = await proofs.evidence('other')
+    const made = [evidence, otherEvidence, await proofs.evidence(CONVERSATION, { at: answers[3]?.messageId ?? '' })]
     const wrong: Evidence[] = [
       { ...evidence, checkpoint: { ...evidence.checkpoint, note: evidence.checkpoint.note.replace('\n1', '\n2') } },
       { ...evidence, events: evidence.events.slice(1) },
-      { ...evidence, context: { ...evidence.context, text: other.context.text } },
+      { ...evidence, context: { ...evidence.context, text: otherEvidence.context.text } },
       { ...evidence, conversationId: 'other' },
       { ...evidence, summaries: evidence.summaries.map((summary) => ({ ...summary, batchId: 'b' })) },
     ]

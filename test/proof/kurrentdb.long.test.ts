@@ -75,9 +75,11 @@ describe('a log in KurrentDB', () => {
       expect(await problemsWith(changed)).toContain(`hash conversation-b ${String(records[at]?.revision)}`)
 
       // Two events of different streams change places: every stream is as it was.
-      const ours = records.filter(({ stream }) => stream.startsWith('conversation-'))
-      const second = ours.findIndex(({ stream }, index) => index > 0 && stream !== ours[index - 1]?.stream)
-      const [former, later] = [ours[second - 1], ours[second]]
+      const conversationRecords = records.filter(({ stream }) => stream.startsWith('conversation-'))
+      const second = conversationRecords.findIndex(
+        ({ stream }, index) => index > 0 && stream !== conversationRecords[index - 1]?.stream,
+      )
+      const [former, later] = [conversationRecords[second - 1], conversationRecords[second]]
       if (former === undefined || later === undefined) throw new Error('one stream only')
       const swapped = records.map((record) =>
         record === former

@@ -428,8 +428,8 @@ it('pages of other sites, and names that lead here from elsewhere, are refused',
     expect([headers, (await post(observe, CHAT, { messages: [user('x')] }, headers)).status]).toEqual([headers, 403])
   expect(upstream.calls).toEqual([])
   upstream.answerWith(chat.whole({ text: 'Fine.' }))
-  const own = await post(observe, CHAT, { messages: [user('x')] }, { origin: `http://${host}` })
-  expect(own.status).toBe(200)
+  const sameOrigin = await post(observe, CHAT, { messages: [user('x')] }, { origin: `http://${host}` })
+  expect(sameOrigin.status).toBe(200)
 })
 
 it('a request longer than what is read is passed on unrecorded, and refused where recording is pending for', async () => {

@@ -109,9 +109,9 @@ describe.each(names)('%s', (name) => {
     // The ledger has it as a mark of answers, not as a message.
     const log = []
     for await (const event of ledger.log(id)) log.push(event)
-    const said = log.flatMap(({ type, data }) => (type === 'MessageAppended' ? [data] : []))
-    expect(said.filter(({ content }) => JSON.stringify(content).includes('Recalled from the log'))).toEqual([])
-    const marked = said.filter(({ attributes }) => attributes?.['recallNote'] !== undefined)
+    const appended = log.flatMap(({ type, data }) => (type === 'MessageAppended' ? [data] : []))
+    expect(appended.filter(({ content }) => JSON.stringify(content).includes('Recalled from the log'))).toEqual([])
+    const marked = appended.filter(({ attributes }) => attributes?.['recallNote'] !== undefined)
     expect(marked.map(({ role, content }) => [role, JSON.stringify(content)])).toEqual([
       ['assistant', expect.stringContaining('I write.')],
       ['assistant', expect.stringContaining('Done.')],

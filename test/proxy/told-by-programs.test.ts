@@ -186,9 +186,10 @@ it('a compaction of the provider is recorded once, and its summary is unknown', 
         // Without a header, a new proxy knows a list by its beginning.
         if (isRestarted && at === turns.length && (isNamed || keeps)) await restart()
         list.push(text('user', `Question ${String(at)} of ${name}?`))
-        const said = text('assistant', `Answer ${String(at)} of ${name}.`)
+        const agentText = text('assistant', `Answer ${String(at)} of ${name}.`)
         const element = compaction(`gAAAA ${name} ${String(at)}`)
-        const elements = where === 'none' ? [said] : where === 'before' ? [element, said] : [said, element]
+        const elements =
+          where === 'none' ? [agentText] : where === 'before' ? [element, agentText] : [agentText, element]
         const { id } = await send(path, body(list), answer(`${name} ${String(at)}`, elements, isStreamed), headers)
         ids.add(id)
         const inList = elements.map((each) => (each === element ? written(each) : each))
@@ -285,7 +286,7 @@ describe('a program without a name for its session, such as Copilot CLI', () => 
   const summary =
     'The user wanted the bridge raised. It was raised at noon, and its bolts are new since Monday morning.'
   const path = '/v1/chat/completions'
-  const asked = (name: string): object[] => [
+  const questionOf = (name: string): object[] => [
     { role: 'system', content: `You are at ${name}.` },
     user('Raise the bridge.'),
     assistant('The bridge was raised at noon, with four men at the winch.'),
@@ -300,7 +301,7 @@ describe('a program without a name for its session, such as Copilot CLI', () => 
   const QUESTION = user('Please create a detailed summary of the conversation so far.')
 
   it('asks for a summary in its conversation, also while a turn is answered', async () => {
-    const list = asked('the lock')
+    const list = questionOf('the lock')
     const id = await begin(list)
     const marked = { 'x-interaction-type': 'conversation-compaction' }
     const next = [...list, assistant('It is closed.'), user('Thanks, and the lamps on both sides of the river?')]
@@ -353,14 +354,19 @@ describe('a program without a name for its session, such as Copilot CLI', () => 
   })
 
   it('continues its conversation with other instructions, if the list is long enough to prove it', async () => {
-    const list = asked('the weir')
+    const list = questionOf('the weir')
     const id = await begin(list)
     const later = [{ role: 'system', content: 'You are at the weir. It is Sunday.' }, ...list.slice(1)]
     const next = [...later, assistant('It is closed.'), user('Thanks.')]
     expect((await ask(next, chat.whole({ text: 'Bye.' }))).id).toBe(id)
     const short = [{ role: 'system', content: 'You are short.' }, user('Go on.')]
     const first = await ask(short, chat.whole({ text: 'OK.' }))
-    const other = [{ role: 'system', content: 'You are shorter.' }, ...short.slice(1), assistant('OK.'), user('Go on.')]
-    expect((await ask(other, chat.whole({ text: 'OK.' }))).id).not.toBe(first.id)
+    const shorterList = [
+      { role: 'system', content: 'You are shorter.' },
+      ...short.slice(1),
+      assistant('OK.'),
+      user('Go on.'),
+    ]
+    expect((await ask(shorterList, chat.whole({ text: 'OK.' }))).id).not.toBe(first.id)
   })
 })

@@ -81,14 +81,14 @@ describe('retention of an erasable ledger', () => {
     const { erasure, retention } = ledger.admin
     await retention.set({ eraseAfter: '180 days' }, REASON)
     const hold = await retention.hold({ scope: 'acme' }, { reason: 'case 41' })
-    const other = await retention.hold({ conversationId: 'other' }, { reason: 'case 42' })
+    const secondHold = await retention.hold({ conversationId: 'other' }, { reason: 'case 42' })
     expect(await retention.run()).toBeUndefined()
-    const given = { ...REASON, legalBasis: 'GDPR 17(1)(d)' }
-    await expect(erasure.run({ conversationId: 'old' }, given)).rejects.toMatchObject({ kind: 'OnHold' })
+    const reasons = { ...REASON, legalBasis: 'GDPR 17(1)(d)' }
+    await expect(erasure.run({ conversationId: 'old' }, reasons)).rejects.toMatchObject({ kind: 'OnHold' })
     await retention.release(hold.holdId, { reason: 'closed' })
     expect((await retention.run())?.receipt.erased).toMatchObject([{ conversationId: 'old' }])
     await expect(retention.release(hold.holdId, { reason: 'again' })).rejects.toMatchObject({ kind: 'NoSuchHold' })
-    await retention.release(other.holdId, { reason: 'closed' })
+    await retention.release(secondHold.holdId, { reason: 'closed' })
     expect((await retention.run())?.receipt.erased).toMatchObject([{ conversationId: 'other' }])
   })
 })

@@ -189,18 +189,18 @@ const tool = fc
     if (state === 'approval-requested') return { ...part, state, approval: { id: 'p' } }
     return { ...part, state }
   })
-const other = fc.constantFrom(
+const otherPart = fc.constantFrom(
   { type: 'step-start' },
   { type: 'data-map', data: { at: [1, 2] } },
   { type: 'source-document', sourceId: 's', mediaType: 'text/plain', title: 'T' },
 )
 const message = fc.oneof(
-  fc.record({ role: fc.constant('user'), parts: fc.array(fc.oneof(text, file, other), { maxLength: 3 }) }),
+  fc.record({ role: fc.constant('user'), parts: fc.array(fc.oneof(text, file, otherPart), { maxLength: 3 }) }),
   fc.record({ role: fc.constant('system'), parts: fc.array(text, { maxLength: 2 }) }),
   fc.record({
     role: fc.constant('assistant'),
     metadata: json,
-    parts: fc.array(fc.oneof(text, file, tool, other), { maxLength: 6 }),
+    parts: fc.array(fc.oneof(text, file, tool, otherPart), { maxLength: 6 }),
   }),
 )
 const list = fc

@@ -29,8 +29,8 @@ async function twoProcesses() {
   }
   await TextKeys.create(createPostgresKeyringStore(db, 'writers'), vault)
   const [one, other] = [await open(), await open()]
-  const own = await one.toRecord('talk')
-  const stored: unknown = JSON.parse(own.seal('{"messageId":"m1","content":"hello"}', messageTexts, PLACE, []))
+  const sealedRecord = await one.toRecord('talk')
+  const stored: unknown = JSON.parse(sealedRecord.seal('{"messageId":"m1","content":"hello"}', messageTexts, PLACE, []))
   const [sealed] = isRecord(stored) ? (sealedTextsOf(stored) ?? []) : []
   if (sealed === undefined) throw new Error('nothing is sealed')
   const opened = async (keys: TextKeys) => (await keys.of('talk')).open(sealed, PLACE)

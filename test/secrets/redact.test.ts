@@ -173,9 +173,9 @@ describe('a text without secrets', () => {
 
 describe('a policy', () => {
   it('has patterns and allow-lists of its own', () => {
-    const own = redactorWith({ patterns: { 'shop-order': 'ORD-[0-9]{6}' }, allow: ['AKIA[A-Z]+'] })
+    const custom = redactorWith({ patterns: { 'shop-order': 'ORD-[0-9]{6}' }, allow: ['AKIA[A-Z]+'] })
     const text = `ORD-123456 ${['AK', 'IAABCDEFGHIJKLMNOP'].join('')}`
-    expect(own.text(text).value).toMatch(/^\[secret:shop-order:[0-9a-f]{4}\] AKIAABCDEFGHIJKLMNOP$/u)
+    expect(custom.text(text).value).toMatch(/^\[secret:shop-order:[0-9a-f]{4}\] AKIAABCDEFGHIJKLMNOP$/u)
   })
 
   it.each(['(a+)+', '(?=x)', String.raw`(a)\1`, '', 'a*', '[a-z]+[a-z]+[a-z]+x', '[', '(?<n>a)', 'a{9999}'])(

@@ -57,7 +57,7 @@ describe('over HTTP', () => {
       limits: { heartbeatMs: 40 },
     })
     const remote = openRemoteLedger({ url: server.url, key: bound })
-    const theirs = async (count: number): Promise<void> => {
+    const appendTheirs = async (count: number): Promise<void> => {
       await ledger.append(
         'theirs',
         Array.from({ length: count }, (_none, at) => say(at)),
@@ -65,21 +65,21 @@ describe('over HTTP', () => {
       )
     }
     try {
-      await theirs(3)
+      await appendTheirs(3)
       const first = await remote.append('ours', say(1))
-      await theirs(5)
+      await appendTheirs(5)
       const second = await remote.append('ours', say(2))
       const found = await remote.list({ waitFor: second.position ?? -1 })
       expect(found.conversations.map(({ liveMessages }) => liveMessages)).toEqual([2])
-      const seen: number[] = []
-      for await (const { position } of remote.log('ours')) seen.push(position)
-      expect(seen.slice(-2)).toEqual([first.position, second.position])
-      expect(seen.filter((position) => position < 1_000_000)).toEqual([])
+      const receivedPositions: number[] = []
+      for await (const { position } of remote.log('ours')) receivedPositions.push(position)
+      expect(receivedPositions.slice(-2)).toEqual([first.position, second.position])
+      expect(receivedPositions.filter((position) => position < 1_000_000)).toEqual([])
 
       const followed: number[] = []
       const signal = AbortSignal.timeout(10_000)
-      for await (const heard of remote.admin.follow({ after: first.position ?? -1, signal })) {
-        if (heard.kind === 'event') followed.push(heard.event.position)
+      for await (const item of remote.admin.follow({ after: first.position ?? -1, signal })) {
+        if (item.kind === 'event') followed.push(item.event.position)
         if (followed.length === 1) break
       }
       expect(followed).toEqual([second.position])

@@ -66,9 +66,9 @@ it('requests that wait for a model take no places of their key', async () => {
   const read = (key: string) => at.ask('/v1/conversations/ours/context', { key })
   const forwarded = Array.from({ length: 30 }, () => at.ask('/model', { key: loud, body: {} }))
   expect((await read(loud)).status).toBe(200)
-  const own = Array.from({ length: 30 }, () => at.ask('/own', { key: quiet, body: {} }))
+  const ownRequests = Array.from({ length: 30 }, () => at.ask('/own', { key: quiet, body: {} }))
   // The others wait.
-  expect(await Promise.race(own)).toMatchObject({ status: 429, body: { kind: 'TooManyRequests' } })
+  expect(await Promise.race(ownRequests)).toMatchObject({ status: 429, body: { kind: 'TooManyRequests' } })
   answering.open()
   expect(
     counted(
@@ -78,7 +78,7 @@ it('requests that wait for a model take no places of their key', async () => {
   ).toBe(30)
   expect(
     counted(
-      (await Promise.all(own)).map(({ status }) => status),
+      (await Promise.all(ownRequests)).map(({ status }) => status),
       200,
     ),
   ).toBe(20)

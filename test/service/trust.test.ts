@@ -82,8 +82,8 @@ describe('an erasable ledger', () => {
     expect(await remote.admin.erasure.plan({ subject: 'ines' })).toMatchObject([
       { conversationId: 'mine', messages: ['m1'] },
     ])
-    const done = await remote.admin.erasure.run({ subject: 'ines' }, { reason: 'GDPR 17' })
-    expect(done).toMatchObject([{ conversationId: 'mine' }])
+    const finished = await remote.admin.erasure.run({ subject: 'ines' }, { reason: 'GDPR 17' })
+    expect(finished).toMatchObject([{ conversationId: 'mine' }])
     expect(await contents('mine')).toEqual(['[erased]'])
     expect(await remote.admin.erasure.resume()).toEqual([])
   })
@@ -174,9 +174,9 @@ describe('proofs', () => {
     await expect(proofs.storeCheckpoint({ note: draft.text, verifierKey: 'none' })).rejects.toMatchObject({
       kind: 'NoCheckpoint',
     })
-    const other = remoteOf(at, 'none')
-    await expect(other.admin.proofs.checkpoints()).rejects.toMatchObject({ kind: 'KeyRefused' })
-    await other.close()
+    const withoutKey = remoteOf(at, 'none')
+    await expect(withoutKey.admin.proofs.checkpoints()).rejects.toMatchObject({ kind: 'KeyRefused' })
+    await withoutKey.close()
     expect((await proofs.checkpoints()).length).toBe(2)
   })
 })

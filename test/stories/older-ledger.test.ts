@@ -38,10 +38,10 @@ it('is upgraded only after its owner was told, and not at all if that fails', as
   const refuse = (): Promise<void> => Promise.reject(new Error('no'))
   await expect(migrateLog(db, refuse)).rejects.toThrow('no')
   expect(await versionOf()).toBe(before)
-  const told: Upgrade[] = []
-  await migrateLog(db, (upgrade) => void told.push(upgrade))
-  expect(told).toEqual([{ from: before, to: await versionOf() }])
-  expect(told[0]?.to).toBeGreaterThan(Number(before))
+  const upgrades: Upgrade[] = []
+  await migrateLog(db, (upgrade) => void upgrades.push(upgrade))
+  expect(upgrades).toEqual([{ from: before, to: await versionOf() }])
+  expect(upgrades[0]?.to).toBeGreaterThan(Number(before))
   await migrateLog(db, refuse)
 })
 

@@ -21,7 +21,7 @@ const main = join(project, `${sessionId}.jsonl`)
 const agent = join(project, sessionId, 'subagents', 'agent-harbour1.jsonl')
 
 const say = (message) => process.stdout.write(`${JSON.stringify(message)}\n`)
-const own = (message) => ({ session_id: sessionId, uuid: crypto.randomUUID(), ...message })
+const withSession = (message) => ({ session_id: sessionId, uuid: crypto.randomUUID(), ...message })
 
 /** Writes lines to the transcript, and mirrors them. */
 function write(filePath, entries) {
@@ -33,14 +33,23 @@ function write(filePath, entries) {
 const linesIn = (path) => readFileSync(path, 'utf8').trimEnd().split('\n').length
 
 function turn() {
-  say(own({ type: 'system', subtype: 'init', cwd: process.cwd(), tools: [], mcp_servers: [], model: 'claude-stub-1' }))
+  say(
+    withSession({
+      type: 'system',
+      subtype: 'init',
+      cwd: process.cwd(),
+      tools: [],
+      mcp_servers: [],
+      model: 'claude-stub-1',
+    }),
+  )
   // The SDK has put a resumed session here, with its sub-agents in the same directory.
   const found = resumes ? `${linesIn(main)} and ${linesIn(agent)} lines` : 'nothing'
   const rest = resumes ? sample.slice(linesIn(main)) : sample.slice(0, 20)
   for (let at = 0; at < rest.length; at += 3) {
     const entries = rest.slice(at, at + 3)
     for (const { type, message, uuid } of entries)
-      if (type === 'user' || type === 'assistant') say(own({ type, message, uuid, parent_tool_use_id: null }))
+      if (type === 'user' || type === 'assistant') say(withSession({ type, message, uuid, parent_tool_use_id: null }))
     write(main, entries)
   }
   if (!resumes)
@@ -61,7 +70,7 @@ function turn() {
       },
     ])
   say(
-    own({
+    withSession({
       type: 'result',
       subtype: 'success',
       is_error: false,

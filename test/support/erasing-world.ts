@@ -41,7 +41,7 @@ const erasures: fc.Arbitrary<ErasingStep> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('erase-person' as const), who: fc.nat(2) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('erase-conversation' as const), of }) },
 )
-const others: fc.Arbitrary<ErasingStep> = fc.oneof(
+const otherSteps: fc.Arbitrary<ErasingStep> = fc.oneof(
   { weight: 4, arbitrary: appends },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('compact' as const), of }) },
   {
@@ -58,7 +58,7 @@ const others: fc.Arbitrary<ErasingStep> = fc.oneof(
 /** Histories that begin with a compacted conversation and have this number of erasures. */
 export const erasingHistories = (erased: number): fc.Arbitrary<ErasingStep[]> =>
   fc
-    .array(fc.tuple(fc.array(others, { minLength: 1, maxLength: 4 }), erasures), {
+    .array(fc.tuple(fc.array(otherSteps, { minLength: 1, maxLength: 4 }), erasures), {
       minLength: erased,
       maxLength: erased,
     })

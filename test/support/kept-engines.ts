@@ -40,11 +40,11 @@ export class KeptEngines {
 
   /** The engine that was kept for the directory, or a new one. */
   open(folder: string, start: () => PGlite): PGlite {
-    const kept = this.#kept.get(folder)
+    const found = this.#kept.get(folder)
     this.#kept.delete(folder)
-    if (kept === undefined) return this.#lend(folder, start(), false)
-    if (kept.files === filesOf(folder)) return this.#lend(folder, kept.engine, true)
-    abandon(kept.engine)
+    if (found === undefined) return this.#lend(folder, start(), false)
+    if (found.files === filesOf(folder)) return this.#lend(folder, found.engine, true)
+    abandon(found.engine)
     return this.#lend(folder, start(), false)
   }
 
@@ -61,7 +61,7 @@ export class KeptEngines {
     const open = (): void => {
       if (isClosed) throw new Error('PGlite is closed')
     }
-    const own = {
+    const wrapper = {
       listen: async (channel: string, wake: (payload: string) => void): Promise<() => Promise<void>> => {
         open()
         const end = await engine.listen(channel, wake)
@@ -79,7 +79,7 @@ export class KeptEngines {
     }
     return new Proxy(engine, {
       get(target, key) {
-        if (key === 'listen' || key === 'close') return own[key]
+        if (key === 'listen' || key === 'close') return wrapper[key]
         const value: unknown = Reflect.get(target, key, target)
         if (typeof value !== 'function') return value
         open()
@@ -110,11 +110,11 @@ export class KeptEngines {
   }
 
   async #end(folder: string): Promise<void> {
-    const kept = this.#kept.get(folder)
+    const found = this.#kept.get(folder)
     this.#kept.delete(folder)
-    if (kept === undefined) return
-    if (kept.files === filesOf(folder)) await kept.engine.close()
-    else abandon(kept.engine)
+    if (found === undefined) return
+    if (found.files === filesOf(folder)) await found.engine.close()
+    else abandon(found.engine)
   }
 }
 

@@ -16,16 +16,16 @@ export function loaderFor(context) {
   function load(path) {
     const known = loaded.get(path)
     if (known !== undefined) return known.exports
-    const own = { exports: {}, filename: path, loaded: false }
-    loaded.set(path, own)
+    const exportsOf = { exports: {}, filename: path, loaded: false }
+    loaded.set(path, exportsOf)
     const text = readFileSync(path, 'utf8')
-    if (path.endsWith('.json')) own.exports = JSON.parse(text)
+    if (path.endsWith('.json')) exportsOf.exports = JSON.parse(text)
     else {
       const run = compileFunction(text, PARAMETERS, { filename: path, parsingContext: context })
-      run.call(own.exports, own.exports, requireFrom(path), own, path, dirname(path))
+      run.call(exportsOf.exports, exportsOf.exports, requireFrom(path), exportsOf, path, dirname(path))
     }
-    own.loaded = true
-    return own.exports
+    exportsOf.loaded = true
+    return exportsOf.exports
   }
 
   function requireFrom(path) {

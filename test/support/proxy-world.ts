@@ -416,10 +416,10 @@ export class WorldRun {
         }
         // A compaction leaves out something.
         const from = Math.max(1, client.list.length - 2 - 2 * action.kept)
-        const kept = client.list
+        const previous = client.list
           .slice(from, -2)
           .filter((said) => said.kind === 'user' || (said.kind === 'answer' && said.calls.length === 0))
-        client.list = [say(`We go on from here. ${summary}`), ...kept, say(action.text)]
+        client.list = [say(`We go on from here. ${summary}`), ...previous, say(action.text)]
         return await this.turn(client, action.answer, 0)
       }
     }
@@ -521,9 +521,9 @@ export class WorldRun {
   /** The contents of a conversation, and its events since it was read. */
   private async readNext(id: string): Promise<[contents: string[], events: RecordedEvent[]]> {
     const { contents, events } = await this.read(id)
-    const seen = this.known.get(id)?.events ?? 0
+    const eventCount = this.known.get(id)?.events ?? 0
     this.known.set(id, { contents, events: events.length })
-    return [contents, events.slice(seen)]
+    return [contents, events.slice(eventCount)]
   }
 
   private checkOne(
@@ -593,17 +593,17 @@ export function answerAsScripted(upstream: UpstreamStub): void {
     }
     const whole = ANSWERS[api].whole(scripted)
     if (loss === undefined || typeof whole === 'string' || !('json' in whole)) return whole
-    const begun = ANSWERS[api].events(scripted).slice(0, 4)
+    const firstEvents = ANSWERS[api].events(scripted).slice(0, 4)
     const lost: Readonly<Record<Loss, UpstreamAnswer>> = {
       status: { status: 500, json: { error: { message: 'down' } } },
       page: { json: '<html>', headers: { 'content-type': 'text/html' } },
       gzip: { ...whole, gzip: true, headers: { 'content-encoding': '' } },
       reset: 'reset',
-      cut: { chunks: begun, ending: 'cut' },
-      short: { chunks: begun },
+      cut: { chunks: firstEvents, ending: 'cut' },
+      short: { chunks: firstEvents },
       error: { json: { type: 'error', error: { message: 'down' } } },
       nothing: { json: {} },
-      abort: { chunks: begun, ending: 'hang' },
+      abort: { chunks: firstEvents, ending: 'hang' },
     }
     return lost[loss]
   })

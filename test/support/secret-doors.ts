@@ -96,8 +96,8 @@ async function throughImport(texts: readonly string[], { ledger, folder }: DoorT
   await writeFile(file, `${claudeLines('11111111-1111-4111-8111-111111111111', texts).join('\n')}\n`)
   const first = await ledger.transcripts.import(file, { from: 'claude-code' })
   expect(first.conversations[0]?.messages).toBe(texts.length)
-  const again = await ledger.transcripts.import(file, { from: 'claude-code' })
-  expect(again.conversations.reduce((sum, { messages }) => sum + messages, 0)).toBe(0)
+  const repeated = await ledger.transcripts.import(file, { from: 'claude-code' })
+  expect(repeated.conversations.reduce((sum, { messages }) => sum + messages, 0)).toBe(0)
 }
 
 /** A file that grows, and is read when its last line is half written. */

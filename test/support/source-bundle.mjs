@@ -62,8 +62,8 @@ const filesOf = (folder) =>
 function isCurrent(files) {
   if (!existsSync(scriptFile) || !existsSync(nameInStacks)) return false
   const { mtimeMs } = statSync(scriptFile)
-  const others = [...Object.values(REPLACED), fileURLToPath(import.meta.url), join(root, 'package-lock.json')]
-  return [...files, ...others].every((file) => statSync(file).mtimeMs < mtimeMs)
+  const inputs = [...Object.values(REPLACED), fileURLToPath(import.meta.url), join(root, 'package-lock.json')]
+  return [...files, ...inputs].every((file) => statSync(file).mtimeMs < mtimeMs)
 }
 
 /** Writes the script and its source map, unless they are current. */

@@ -217,14 +217,15 @@ export async function openManifestFile(path: string, signedBy?: string): Promise
     events,
     fingerprint,
     async *heads() {
-      const again = createHash('sha256')
+      const secondHash = createHash('sha256')
       let lineNumber = 0
       for await (const line of readLines(path)) {
         lineNumber += 1
-        if (lineNumber < number) again.update(`${line}\n`, 'utf8')
+        if (lineNumber < number) secondHash.update(`${line}\n`, 'utf8')
         if (lineNumber > 1 && lineNumber < number) yield parseHead(path, line, lineNumber)
       }
-      if (lineNumber !== number || again.digest('hex') !== end.sha256) throw changed('it changed while it was read')
+      if (lineNumber !== number || secondHash.digest('hex') !== end.sha256)
+        throw changed('it changed while it was read')
     },
   }
 }

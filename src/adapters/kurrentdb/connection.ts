@@ -463,8 +463,8 @@ export class LedgerClient extends EventStoreDBClient {
     const { silent } = this
     const isSilent = (seed: EndPoint): boolean =>
       silent !== undefined && performance.now() < silent.until && silent.target.replace(/^dns:/u, '') === targetOf(seed)
-    const others = this.allSeeds.filter((seed) => !isSilent(seed))
-    this.seeds.splice(0, this.seeds.length, ...(others.length === 0 ? this.allSeeds : others))
+    const answering = this.allSeeds.filter((seed) => !isSilent(seed))
+    this.seeds.splice(0, this.seeds.length, ...(answering.length === 0 ? this.allSeeds : answering))
   }
 
   private isAvoided(node: Channel): boolean {

@@ -290,9 +290,9 @@ async function endOfOwner(
   const folderLocked = (ownerName: string): LedgerError =>
     storeError('FolderLocked', `${folder} is open in ${ownerName}; only one process at a time can write to a folder`)
   if (state === 'runs' && owner?.resident !== undefined && !isThisProcess(owner)) {
-    const isGone = async (): Promise<boolean> =>
+    const isReleased = async (): Promise<boolean> =>
       (await isFree(locks, number)) || (await processStateOf(owner)) === 'dead'
-    if (await evictResident((await ownerIn(locks, number)) ?? { pid: owner.pid, socket: undefined }, isGone))
+    if (await evictResident((await ownerIn(locks, number)) ?? { pid: owner.pid, socket: undefined }, isReleased))
       return (await isFree(locks, number)) ? 'replaced' : 'dead'
   }
   if (state === 'runs' && owner !== undefined)

@@ -160,10 +160,12 @@ export const list: CliCommand = {
       const ids =
         columns() === undefined ? undefined : shortIds(conversations.map(({ conversationId }) => conversationId))
       // Only a service has keys of persons.
-      const shown = conversations.some(({ person }) => person !== undefined) ? HEAD.length : HEAD.length - 1
+      const columnCount = conversations.some(({ person }) => person !== undefined) ? HEAD.length : HEAD.length - 1
       await showTable(
-        HEAD.slice(0, shown),
-        conversations.map((row) => rowOf(row, ids?.get(row.conversationId) ?? row.conversationId).slice(0, shown)),
+        HEAD.slice(0, columnCount),
+        conversations.map((row) =>
+          rowOf(row, ids?.get(row.conversationId) ?? row.conversationId).slice(0, columnCount),
+        ),
         NUMBERS,
         NARROW,
       )

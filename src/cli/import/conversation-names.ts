@@ -30,8 +30,8 @@ export class ConversationNames {
     const hash = sha256(file).slice(0, DIGITS)
     const source = `${SOURCE}${hash}`
     const name = basename(file, extname(file))
-    const other = this.sources.get(name) ?? (await this.recordedSource(name))
-    const id = other === undefined || other === source ? name : `${name}-${hash}`
+    const namesake = this.sources.get(name) ?? (await this.recordedSource(name))
+    const id = namesake === undefined || namesake === source ? name : `${name}-${hash}`
     this.sources.set(id, source)
     return { id, source }
   }

@@ -107,9 +107,9 @@ function unitOf(text: string): string {
 
 /** Adds a value at the beginning of its container. Undefined if the file already has it. */
 export function addJson(text: string, addition: JsonAddition): Inserted | undefined {
-  const place = placeOf(parsed(text, addition), addition)
-  if (hasAddition(place, addition)) return undefined
-  const { container, missing } = place
+  const target = placeOf(parsed(text, addition), addition)
+  if (hasAddition(target, addition)) return undefined
+  const { container, missing } = target
   const newline = text.includes('\r\n') ? '\r\n' : '\n'
   const unit = unitOf(text)
   const outer = indentationAt(text, container.offset)

@@ -102,7 +102,7 @@ async function put(path: string, text: string | undefined): Promise<void> {
  */
 export async function writeSettings(changes: readonly SettingsChange[]): Promise<string[]> {
   const folders: string[] = []
-  const done: SettingsChange[] = []
+  const madeChanges: SettingsChange[] = []
   try {
     for (const { file, text } of changes) {
       folders.push(...(await createFolders(dirname(file.path))))
@@ -111,11 +111,11 @@ export async function writeSettings(changes: readonly SettingsChange[]): Promise
     for (const { file } of changes) await checkUnchanged(file)
     for (const change of changes) {
       await put(change.file.path, change.text)
-      done.push(change)
+      madeChanges.push(change)
     }
     return folders
   } catch (error) {
-    for (const { file } of done) {
+    for (const { file } of madeChanges) {
       if (file.text !== undefined) await writeDraft(file.path, file.text, file.mode)
       await put(file.path, file.text)
     }

@@ -77,9 +77,9 @@ export class PushFolder {
       const upload = id === undefined ? undefined : await UploadFile.load(this.uploads, id)
       if (upload !== undefined && upload.lines > 0) found.push(upload)
     }
-    const kept = new Set(found.map(({ id }) => id))
+    const ids = new Set(found.map(({ id }) => id))
     for (const name of names)
-      if (!kept.has(name.split('.')[0] ?? '')) await rm(join(this.uploads, name), { force: true })
+      if (!ids.has(name.split('.')[0] ?? '')) await rm(join(this.uploads, name), { force: true })
     return found
   }
 

@@ -87,11 +87,11 @@ async function showReplay(
   titles: Titles,
 ): Promise<void> {
   const { editionId, conversations, ended, noRoom, paid, costMicros, spent } = replayed
-  const done = conversations.filter(({ outcome }) => outcome.kind === 'done').length
+  const replayedCount = conversations.filter(({ outcome }) => outcome.kind === 'done').length
   const sum = (of: (each: Replay['conversations'][number]) => number): number =>
     conversations.reduce((all, each) => all + of(each), 0)
   await line(
-    `edition ${colours.bold(editionId)}: ${count(done)} of ${many(conversations.length, 'conversation')} complete, ${count(sum(({ messages }) => messages))} of ${many(
+    `edition ${colours.bold(editionId)}: ${count(replayedCount)} of ${many(conversations.length, 'conversation')} complete, ${count(sum(({ messages }) => messages))} of ${many(
       sum(({ messagesOf }) => messagesOf),
       'message',
     )} processed`,
@@ -121,7 +121,7 @@ async function showReplay(
         `the limit of ${amountText(noRoom.bound)} does not allow the next call: ${amountText(noRoom.spent)} are spent, and the call may take ${amountText(noRoom.asked)}. To continue, run the same command with a higher ${isCost ? '--max-cost' : '--max-tokens'}`,
       ),
     )
-  } else if (done < conversations.length)
+  } else if (replayedCount < conversations.length)
     await line(
       `${ended === 'failing' ? 'every conversation would fail this way, so the rest were skipped; after you fix the cause, ' : ''}run the same command again to continue`,
     )

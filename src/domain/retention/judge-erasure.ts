@@ -50,7 +50,7 @@ export const dateAfter = (time: string | undefined, duration: string | undefined
     ? undefined
     : new Date(afterDuration(Date.parse(time), duration)).toISOString()
 
-function held(state: RetentionState, { conversationId, scope }: ErasureCandidate): E.Either<OnHold, void> {
+function checkHolds(state: RetentionState, { conversationId, scope }: ErasureCandidate): E.Either<OnHold, void> {
   const hold = holdOn(state, conversationId, scope)
   return hold === undefined
     ? E.right(undefined)
@@ -87,7 +87,7 @@ export function judgeErasure(
   now: Date,
   legalBasis: string | undefined,
 ): E.Either<OnHold | TooYoung, void> {
-  const hold = held(state, candidate)
+  const hold = checkHolds(state, candidate)
   return E.isLeft(hold) || legalBasis !== undefined ? hold : oldEnough(state, candidate, now)
 }
 

@@ -124,9 +124,9 @@ export function rulesFor(
   scope: string | undefined,
 ): RetentionRules {
   const all = rules.get(undefined)
-  const own = rules.get(scope)
-  const keepAtLeast = own?.keepAtLeast ?? all?.keepAtLeast
-  const eraseAfter = own?.eraseAfter ?? all?.eraseAfter
+  const ofScope = rules.get(scope)
+  const keepAtLeast = ofScope?.keepAtLeast ?? all?.keepAtLeast
+  const eraseAfter = ofScope?.eraseAfter ?? all?.eraseAfter
   return {
     ...(keepAtLeast === undefined ? {} : { keepAtLeast }),
     ...(eraseAfter === undefined ? {} : { eraseAfter }),

@@ -55,12 +55,12 @@ export function kindOfSentence(
 ): 'request' | 'constraint' | 'decision' | undefined {
   // Such a sentence only introduces the next one.
   if (hasCue(text, 'filler') || /[:：]$/u.test(text)) return undefined
-  const asks = hasCue(text, 'question')
+  const isQuestion = hasCue(text, 'question')
   const isDecided = DECIDES.test(text) || INSTEAD.test(text) || (role === 'user' && isWork && ANSWERS.test(text))
-  if (isDecided && !asks && !UNDECIDED.test(text)) return 'decision'
+  if (isDecided && !isQuestion && !UNDECIDED.test(text)) return 'decision'
   if (role === 'assistant') return undefined
   if (statesRule(text)) return 'constraint'
-  return role === 'user' && (asks || ASKS.test(text)) ? 'request' : undefined
+  return role === 'user' && (isQuestion || ASKS.test(text)) ? 'request' : undefined
 }
 
 /** Whether a message is longer than people type. */

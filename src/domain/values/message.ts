@@ -204,11 +204,11 @@ export function tooManyValues(input: object): BadMessage | undefined {
     name: 'message',
     values: 0,
   })
-  const most = String(MOST_MESSAGE_VALUES)
+  const limit = String(MOST_MESSAGE_VALUES)
   return {
     kind: 'BadMessage',
     field: largest.name,
-    detail: `has too many JSON values: a message has at most ${most}, so send large data as a text`,
+    detail: `has too many JSON values: a message has at most ${limit}, so send large data as a text`,
   }
 }
 

@@ -34,9 +34,9 @@ export const recall = toolOfConversation(
     }),
   },
   async ({ tokens = NOTE_TOKENS }, { ledger, conversationId, limits, rules }) => {
-    const most = Math.floor((limits.answerCharacters - OTHER_CHARACTERS) / CHARACTERS_PER_TOKEN)
+    const maxTokens = Math.floor((limits.answerCharacters - OTHER_CHARACTERS) / CHARACTERS_PER_TOKEN)
     const { revision, compactions, text, ...note } = await ledger.recall(conversationId, {
-      tokens: Math.min(tokens, most),
+      tokens: Math.min(tokens, maxTokens),
       rules,
     })
     return {

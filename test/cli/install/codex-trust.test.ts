@@ -102,10 +102,10 @@ describe('hooks of Codex', () => {
   })
 
   it('have the place of their group, and of the hook in it', () => {
-    const other = group({ command: 'other' })
-    const shared = { ...tool, hooks: [...other.hooks, ...tool.hooks] }
+    const otherGroup = group({ command: 'other' })
+    const shared = { ...tool, hooks: [...otherGroup.hooks, ...tool.hooks] }
     for (const [groups, place] of [
-      [[other, tool], '1:0'],
+      [[otherGroup, tool], '1:0'],
       [[shared], '0:1'],
     ] as const) {
       expect(problemOf({ PostToolUse: groups }, table('post_tool_use', toolHash, { place }))).toBeUndefined()

@@ -83,8 +83,8 @@ it('sends a session with its compaction, as the person of the key', async () => 
   const { types, actors } = await eventsOf('walk')
   expect(actors).toEqual(['key:alice'])
   expect(types).toMatchObject({ MessageAppended: 24, CompactionObserved: 1 })
-  const again = await push(await keyOf('alice'), 'sessions', '--project', project)
-  expect(again.stdout).toContain('(1 unchanged)')
+  const repeated = await push(await keyOf('alice'), 'sessions', '--project', project)
+  expect(repeated.stdout).toContain('(1 unchanged)')
 })
 
 it('sends no secret, and records a session once that two laptops have', async () => {
@@ -137,8 +137,8 @@ it('does not reach another tenant, and stops if the key is not accepted', async 
   await session('tenant', folder)
   expect((await push(await keyOf('alice', { scope: 'acme' }), 'sessions', '--project', folder)).status).toBe(0)
   await session('tenant', folder, 'the moon')
-  const other = await push(await keyOf('eve', { scope: 'rival' }), 'sessions', '--project', folder)
-  expect(other.status).toBe(0)
+  const rivalPush = await push(await keyOf('eve', { scope: 'rival' }), 'sessions', '--project', folder)
+  expect(rivalPush.status).toBe(0)
   expect((await eventsOf('acme/tenant')).actors).toEqual(['key:alice'])
   expect((await eventsOf('rival/tenant')).actors).toEqual(['key:eve'])
   await session('tenant', folder, 'the sun')

@@ -172,8 +172,8 @@ class Laptop {
     await mkdir(join(this.home, 'sessions'))
     this.start()
     const step = Math.max(4, Math.ceil(PUSHED / SESSIONS / STEPS))
-    const most = Math.max(...this.sessions.map(({ lines }) => lines.length))
-    for (let from = 0; from < most; from += step) {
+    const longest = Math.max(...this.sessions.map(({ lines }) => lines.length))
+    for (let from = 0; from < longest; from += step) {
       for (const { id, lines } of this.sessions) {
         const more = lines.slice(from, from + step)
         await appendFile(join(this.home, 'sessions', `${id}.jsonl`), more.map((line) => `${line}\n`).join(''))
@@ -207,7 +207,7 @@ it(
           .filter((uuid) => !uuid.startsWith('boundary') && !uuid.startsWith('summary')),
       })),
     )
-    const wanted = expected.reduce((sum, { ids }) => sum + ids.length, 0)
+    const total = expected.reduce((sum, { ids }) => sum + ids.length, 0)
     const until = performance.now() + LIMIT_MS / 2
     const recorded = async (): Promise<number> =>
       (await ledger.list({ scope: 'team' })).conversations.reduce((sum, { messages }) => sum + messages, 0)
@@ -244,7 +244,7 @@ it(
     const kills = laptops.reduce((sum, laptop) => sum + laptop.kills, 0)
     expect(network.cuts).toBeGreaterThan(0)
     process.stderr.write(
-      `${JSON.stringify({ messages: wanted, cuts: network.cuts, kills, duplicates, seconds: Math.round(seconds) })}\n`,
+      `${JSON.stringify({ messages: total, cuts: network.cuts, kills, duplicates, seconds: Math.round(seconds) })}\n`,
     )
   },
   LIMIT_MS,

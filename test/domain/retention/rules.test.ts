@@ -17,7 +17,7 @@ const metadata = {
   hash: '',
   previousHash: '',
 }
-const given = (...events: readonly Event[]): RetentionState =>
+const foldOf = (...events: readonly Event[]): RetentionState =>
   events
     .map((event, revision): RecordedEvent => ({
       ...event,
@@ -36,7 +36,7 @@ const hold = (holdId: string, data: { scope?: string; conversationId?: string })
   type: 'RetentionHoldPlaced',
   data: { holdId, ...data, reason: 'r' },
 })
-const said = (at: string, scope?: string) => ({
+const ruleOf = (at: string, scope?: string) => ({
   conversationId: 'talk',
   scope,
   youngestErased: at,
@@ -77,40 +77,45 @@ describe('durations', () => {
 
 describe('erase', () => {
   it.each([
-    ['without rules', [], said('2026-08-10T00:00:00.000Z'), 'allowed'],
-    ['younger than the floor', [rules({ keepAtLeast: 'P6M' })], said('2026-02-15T00:00:00.001Z'), 'TooYoung'],
-    ['as old as the floor', [rules({ keepAtLeast: 'P6M' })], said('2026-02-15T00:00:00.000Z'), 'allowed'],
+    ['without rules', [], ruleOf('2026-08-10T00:00:00.000Z'), 'allowed'],
+    ['younger than the floor', [rules({ keepAtLeast: 'P6M' })], ruleOf('2026-02-15T00:00:00.001Z'), 'TooYoung'],
+    ['as old as the floor', [rules({ keepAtLeast: 'P6M' })], ruleOf('2026-02-15T00:00:00.000Z'), 'allowed'],
     [
       'a floor of another scope',
       [rules({ scope: 'a', keepAtLeast: 'P6M' })],
-      said('2026-08-10T00:00:00.000Z', 'b'),
+      ruleOf('2026-08-10T00:00:00.000Z', 'b'),
       'allowed',
     ],
     [
       'a scope replaces the rule of all',
       [rules({ keepAtLeast: 'P6M' }), rules({ scope: 'a', keepAtLeast: 'P1D' })],
-      said('2026-08-01T00:00:00.000Z', 'a'),
+      ruleOf('2026-08-01T00:00:00.000Z', 'a'),
       'allowed',
     ],
     [
       'a scope without that rule has the rule of all',
       [rules({ keepAtLeast: 'P6M' }), rules({ scope: 'a', eraseAfter: 'P9M' })],
-      said('2026-08-01T00:00:00.000Z', 'a'),
+      ruleOf('2026-08-01T00:00:00.000Z', 'a'),
       'TooYoung',
     ],
-    ['a removed rule', [rules({ keepAtLeast: 'P6M' }), rules({})], said('2026-08-10T00:00:00.000Z'), 'allowed'],
-    ['a hold of the conversation', [hold('h', { conversationId: 'talk' })], said('2020-01-01T00:00:00.000Z'), 'OnHold'],
-    ['a hold of the scope', [hold('h', { scope: 'a' })], said('2020-01-01T00:00:00.000Z', 'a'), 'OnHold'],
-    ['a message of the future', [rules({ keepAtLeast: 'P1D' })], said('2027-01-01T00:00:00.000Z'), 'TooYoung'],
+    ['a removed rule', [rules({ keepAtLeast: 'P6M' }), rules({})], ruleOf('2026-08-10T00:00:00.000Z'), 'allowed'],
+    [
+      'a hold of the conversation',
+      [hold('h', { conversationId: 'talk' })],
+      ruleOf('2020-01-01T00:00:00.000Z'),
+      'OnHold',
+    ],
+    ['a hold of the scope', [hold('h', { scope: 'a' })], ruleOf('2020-01-01T00:00:00.000Z', 'a'), 'OnHold'],
+    ['a message of the future', [rules({ keepAtLeast: 'P1D' })], ruleOf('2027-01-01T00:00:00.000Z'), 'TooYoung'],
   ] as const)('%s', (_name, events, candidate, kind) => {
-    expect(kindOf(judgeErasure(given(...events), candidate, NOW, undefined))).toBe(kind)
+    expect(kindOf(judgeErasure(foldOf(...events), candidate, NOW, undefined))).toBe(kind)
   })
 
   it('a legal basis permits young messages, but not held ones', () => {
-    const young = said('2026-08-10T00:00:00.000Z')
+    const young = ruleOf('2026-08-10T00:00:00.000Z')
     const floor = rules({ keepAtLeast: 'P6M' })
-    expect(kindOf(judgeErasure(given(floor), young, NOW, 'GDPR 17'))).toBe('allowed')
-    expect(kindOf(judgeErasure(given(floor, hold('h', { conversationId: 'talk' })), young, NOW, 'GDPR 17'))).toBe(
+    expect(kindOf(judgeErasure(foldOf(floor), young, NOW, 'GDPR 17'))).toBe('allowed')
+    expect(kindOf(judgeErasure(foldOf(floor, hold('h', { conversationId: 'talk' })), young, NOW, 'GDPR 17'))).toBe(
       'OnHold',
     )
   })
@@ -118,9 +123,9 @@ describe('erase', () => {
 
 describe('a run', () => {
   it.each([
-    ['without a ceiling', [rules({ keepAtLeast: 'P1D' })], said('2020-01-01T00:00:00.000Z'), 'NotDue'],
-    ['younger than the ceiling', [rules({ eraseAfter: 'P1Y' })], said('2025-08-15T00:00:00.001Z'), 'NotDue'],
-    ['as old as the ceiling', [rules({ eraseAfter: 'P1Y' })], said('2025-08-15T00:00:00.000Z'), 'allowed'],
+    ['without a ceiling', [rules({ keepAtLeast: 'P1D' })], ruleOf('2020-01-01T00:00:00.000Z'), 'NotDue'],
+    ['younger than the ceiling', [rules({ eraseAfter: 'P1Y' })], ruleOf('2025-08-15T00:00:00.001Z'), 'NotDue'],
+    ['as old as the ceiling', [rules({ eraseAfter: 'P1Y' })], ruleOf('2025-08-15T00:00:00.000Z'), 'allowed'],
     [
       'a released hold',
       [
@@ -128,7 +133,7 @@ describe('a run', () => {
         hold('h', { scope: 'a' }),
         { type: 'RetentionHoldReleased', data: { holdId: 'h', reason: 'r' } },
       ],
-      said('2020-01-01T00:00:00.000Z', 'a'),
+      ruleOf('2020-01-01T00:00:00.000Z', 'a'),
       'allowed',
     ],
     [
@@ -139,34 +144,34 @@ describe('a run', () => {
         hold('i', { conversationId: 'talk' }),
         { type: 'RetentionHoldReleased', data: { holdId: 'h', reason: 'r' } },
       ],
-      said('2020-01-01T00:00:00.000Z', 'a'),
+      ruleOf('2020-01-01T00:00:00.000Z', 'a'),
       'OnHold',
     ],
   ] as const)('%s', (_name, events, candidate, kind) => {
-    expect(kindOf(judgeDue(given(...events), candidate, NOW))).toBe(kind)
+    expect(kindOf(judgeDue(foldOf(...events), candidate, NOW))).toBe(kind)
   })
 })
 
 describe('changes', () => {
   it('a change that changes nothing records nothing', () => {
-    expect(setRules(given(rules({ keepAtLeast: 'P6M' })), { keepAtLeast: 'P6M', reason: 'r' })).toEqual(E.right([]))
+    expect(setRules(foldOf(rules({ keepAtLeast: 'P6M' })), { keepAtLeast: 'P6M', reason: 'r' })).toEqual(E.right([]))
   })
   it('a rule that is not named stays', () => {
-    expect(setRules(given(rules({ keepAtLeast: 'P6M' })), { eraseAfter: 'P1Y', reason: 's' })).toEqual(
+    expect(setRules(foldOf(rules({ keepAtLeast: 'P6M' })), { eraseAfter: 'P1Y', reason: 's' })).toEqual(
       E.right([{ type: 'RetentionRulesSet', data: { keepAtLeast: 'P6M', eraseAfter: 'P1Y', reason: 's' } }]),
     )
   })
   it('a ceiling below the floor is rejected, also below that of all conversations', () => {
-    const state = given(rules({ keepAtLeast: 'P6M' }))
+    const state = foldOf(rules({ keepAtLeast: 'P6M' }))
     expect(kindOf(setRules(state, { eraseAfter: 'P5M', reason: 'r' }))).toBe('BadInput')
     expect(setRules(state, { scope: 'a', eraseAfter: 'P180D', reason: 'r' })).toMatchObject({
       left: { field: 'eraseAfter', detail: expect.stringContaining('scope "a"') },
     })
-    expect(kindOf(setRules(given(rules({ scope: 'a', eraseAfter: 'P5M' })), { keepAtLeast: 'P6M', reason: 'r' }))).toBe(
-      'BadInput',
-    )
+    expect(
+      kindOf(setRules(foldOf(rules({ scope: 'a', eraseAfter: 'P5M' })), { keepAtLeast: 'P6M', reason: 'r' })),
+    ).toBe('BadInput')
   })
   it('a hold that is not there is named', () => {
-    expect(releaseHold(given(), 'h', 'r')).toEqual(E.left({ kind: 'NoSuchHold', holdId: 'h' }))
+    expect(releaseHold(foldOf(), 'h', 'r')).toEqual(E.left({ kind: 'NoSuchHold', holdId: 'h' }))
   })
 })

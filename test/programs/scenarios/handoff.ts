@@ -23,9 +23,9 @@ const TARGETS = sessionWriters.flatMap(({ program }) => AGENTS.filter(({ name })
 /** Some of the targets, so that all sources together have all of them. In a short run one source has one target. */
 function targetsOf({ agent, isShort }: Trial): readonly AgentProgram[] {
   if (isShort) return TARGETS.filter(({ name }) => agent.name === 'codex' && name === 'claude-code')
-  const others = TARGETS.filter(({ name }) => name !== agent.name)
+  const otherTargets = TARGETS.filter(({ name }) => name !== agent.name)
   const from = AGENTS.indexOf(agent)
-  return Array.from({ length: MOST_TARGETS }, (_none, at) => others[(from + at) % others.length]).filter(
+  return Array.from({ length: MOST_TARGETS }, (_none, at) => otherTargets[(from + at) % otherTargets.length]).filter(
     (each) => each !== undefined,
   )
 }
@@ -166,8 +166,8 @@ async function run(trial: Trial): Promise<void> {
     const target = await Trial.start(agent, installed)
     try {
       // Some programs create what a session needs when they run for the first time.
-      const own = await target.turn('Begin. [[own: say Ready.]]')
-      trial.check(`to ${agent.name}: a turn before`, own.result.status === 0, failureOf(own))
+      const started = await target.turn('Begin. [[own: say Ready.]]')
+      trial.check(`to ${agent.name}: a turn before`, started.result.status === 0, failureOf(started))
       await handOver(trial, target, conversationId, newest)
     } finally {
       await target.end()

@@ -158,8 +158,8 @@ async function checkLastRemoval(trial: Trial, before: Files, installed: Files): 
   const used = await filesBelow(home)
   const { status, stdout } = await trial.ledger('install', '--remove', '--yes')
   const after = await filesBelow(home)
-  const ours = [...installed.keys()].filter((path) => installed.get(path) !== before.get(path))
-  const wrong = ours.filter((path) =>
+  const changedPaths = [...installed.keys()].filter((path) => installed.get(path) !== before.get(path))
+  const wrong = changedPaths.filter((path) =>
     used.get(path) === installed.get(path)
       ? after.get(path) !== before.get(path)
       : /src\/cli\/(?:hook|main\.js)/u.test(after.get(path) ?? ''),

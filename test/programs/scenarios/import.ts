@@ -181,8 +181,8 @@ class ImportScenario {
   }
 
   private countResults(logs: readonly RecordedLog[]): void {
-    const kept = this.trial.model.requests.filter((each) => !this.dropped.includes(each))
-    const answers = kept.flatMap(({ answer }) => answer?.calls ?? [])
+    const remaining = this.trial.model.requests.filter((each) => !this.dropped.includes(each))
+    const answers = remaining.flatMap(({ answer }) => answer?.calls ?? [])
     const results = logs
       .flatMap(({ events }) => events)
       .filter((event) => isOfType(event, 'MessageAppended'))

@@ -293,11 +293,11 @@ class ProxiedLedger {
 
   /** Questions for a title or a summary are no messages. */
   private questions(): void {
-    const asked = this.received
+    const receivedBefore = this.received
       .filter(({ purpose }) => purpose !== 'turn')
       .map(({ request }) => request.messages.findLast(({ role }) => role === 'user')?.texts.at(-1) ?? '')
       .filter((text) => text !== '' && ![EQUAL, ...this.turns.prompts].some((prompt) => text.includes(prompt)))
-    const recorded = asked.filter((text) => this.conversationsWith('user', text).length > 0)
+    const recorded = receivedBefore.filter((text) => this.conversationsWith('user', text).length > 0)
     this.check(
       'questions of the program are no messages',
       recorded.length === 0,
@@ -329,8 +329,8 @@ class ProxiedLedger {
       rules.some((text) => plainWords(text).includes(plainWords(RULE))),
       rules.join(' / '),
     )
-    const others = rules.filter((text) => !isOfUser(text))
-    this.check('rules are words of the user', others.length === 0, others.join(' / '))
+    const foreign = rules.filter((text) => !isOfUser(text))
+    this.check('rules are words of the user', foreign.length === 0, foreign.join(' / '))
   }
 }
 

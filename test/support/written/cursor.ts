@@ -2,13 +2,13 @@
 import { insert } from '../sqlite-program.js'
 import { counted, lines, number, type Raw, type WrittenTranscript } from './written.js'
 
-const said = (role: string, ...content: readonly Raw[]): Raw => ({ role, message: { content } })
+const rowOf = (role: string, ...content: readonly Raw[]): Raw => ({ role, message: { content } })
 const text = (words: string): Raw => ({ type: 'text', text: words })
 const transcript: readonly Raw[] = [
-  said('user', text('<user_query>\nPaint the hull.\n</user_query>')),
-  said('assistant', text('I look for paint.'), { type: 'tool_use', name: 'Shell', input: { command: 'ls paint' } }),
-  said('assistant', text('There is red paint.')),
-  said('assistant', text('There is red paint.')),
+  rowOf('user', text('<user_query>\nPaint the hull.\n</user_query>')),
+  rowOf('assistant', text('I look for paint.'), { type: 'tool_use', name: 'Shell', input: { command: 'ls paint' } }),
+  rowOf('assistant', text('There is red paint.')),
+  rowOf('assistant', text('There is red paint.')),
 ]
 const isRole =
   (role: string) =>

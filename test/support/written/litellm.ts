@@ -9,7 +9,7 @@ const answer: Raw = {
   tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'wind', arguments: '{}' } }],
 }
 const result: Raw = { role: 'tool', tool_call_id: 'call_1', content: 'north, five' }
-const said: Raw = { role: 'assistant', content: 'Wind from the north.' }
+const windAnswer: Raw = { role: 'assistant', content: 'Wind from the north.' }
 const row = (id: string, second: number, messages: unknown, message: Raw, more: Raw = {}): Raw => ({
   request_id: id,
   call_type: 'acompletion',
@@ -42,7 +42,7 @@ export const litellm: WrittenTranscript = {
         content: 'North.',
       }),
       row('title', 2, [{ role: 'user', content: 'Name this chat.' }], { role: 'assistant', content: 'Wind' }),
-      row('q2', 2, [system, ask, answer, result], said),
+      row('q2', 2, [system, ask, answer, result], windAnswer),
       row('q1', 1, [system, ask], answer),
       row('q0', 0, {}, {}, { messages: '{}', response: '{}' }),
     ]),
@@ -53,7 +53,7 @@ export const litellm: WrittenTranscript = {
       messages: { instruction: 1, user: 2, assistant: 3, tool: 1 },
       calls: 1,
       results: 1,
-      withdrawn: [said].length,
+      withdrawn: [windAnswer].length,
     }),
     counted({ sourceId: 'session-1/title', messages: { user: 1, assistant: 1 }, parent: 'session-1' }),
     counted({ sourceId: 'session-2', messages: { instruction: 1, user: 1, assistant: 1 } }),

@@ -19,7 +19,7 @@ const model = (parts: readonly Raw[]): Raw => ({
   usageMetadata: { promptTokenCount: 300, candidatesTokenCount: 20, cachedContentTokenCount: 100 },
 })
 const call: Raw = { functionCall: { id: 'call_1', name: 'run_shell_command', args: { command: 'ls ropes' } } }
-const kept = model([{ text: 'The rope is twelve metres long.' }])
+const retained = model([{ text: 'The rope is twelve metres long.' }])
 
 const records: readonly Raw[] = [
   record('r1', null, user('How long is the rope?')),
@@ -39,7 +39,7 @@ const records: readonly Raw[] = [
   record('r6', 'r5', user('Forget the rope.')),
   // A rewind to the answer r5.
   record('r7', 'r5', user('Look in the shed.')),
-  record('r8', 'r7', kept),
+  record('r8', 'r7', retained),
   record('r9', 'r8', {
     type: 'system',
     subtype: 'chat_compression',
@@ -48,7 +48,7 @@ const records: readonly Raw[] = [
       compressedHistory: [
         { role: 'user', parts: [{ text: 'Summary: a rope was looked for.' }] },
         { role: 'model', parts: [{ text: 'Understood.' }] },
-        kept['message'],
+        retained['message'],
       ],
     },
   }),

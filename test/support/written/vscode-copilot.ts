@@ -47,7 +47,7 @@ const requests: readonly Raw[] = [
   }),
   request('q3', 'And now?', {}),
 ]
-const shown: Raw = request('q1', 'Is there a boom?', {
+const firstRequest: Raw = request('q1', 'Is there a boom?', {
   response: [
     { kind: 'thinking', value: 'A look.' },
     {
@@ -96,9 +96,9 @@ export const vscodeCopilot: readonly WrittenTranscript[] = [
     files: {
       'vscode/workspaceStorage/0a/chatSessions/7f02.jsonl': lines([
         { kind: 0, v: { version: 3, sessionId: '7f02', creationDate: 1_790_000_000_000, requests: [] } },
-        { kind: 2, k: ['requests'], v: [{ ...shown, response: [{ value: 'Th' }] }] },
+        { kind: 2, k: ['requests'], v: [{ ...firstRequest, response: [{ value: 'Th' }] }] },
         { kind: 1, k: ['customTitle'], v: 'Boom' },
-        { kind: 2, k: ['requests', 0, 'response'], v: shown['response'], i: 0 },
+        { kind: 2, k: ['requests', 0, 'response'], v: firstRequest['response'], i: 0 },
         { kind: 1, k: ['requests', 0, 'result'], v: { timings: { totalElapsed: 5 } } },
         { kind: 3, k: ['inputState'] },
       ]),

@@ -33,8 +33,8 @@ export interface ModelClaim {
 
 /** The model, by the answer, by the request before it, or by the settings of the conversation. */
 export function modelOf({ answer, events, claims }: Verified): ModelClaim {
-  const own = events.filter(({ stream }) => stream === `conversation-${claims.conversationId}`)
-  const before = own.filter(({ revision }) => Number(revision) <= Number(claims.context.revision))
+  const ofConversation = events.filter(({ stream }) => stream === `conversation-${claims.conversationId}`)
+  const before = ofConversation.filter(({ revision }) => Number(revision) <= Number(claims.context.revision))
   const answered = answer === undefined ? undefined : modelIn(answer)
   if (answered !== undefined) return { name: answered, source: 'recorded with the answer' }
   const request = before.findLast(({ type }) => type === 'MessageAppended')

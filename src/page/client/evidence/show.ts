@@ -174,7 +174,7 @@ function verdictOf(steps: readonly Step[]): Verdict {
       : `All ${String(steps.length)} checks passed`
   const yours = element('p', '', yourCheck(undefined, isSigned))
   const title = element('b', '', passed)
-  const shown = element(
+  const output = element(
     'div',
     'verdict open',
     title,
@@ -182,11 +182,11 @@ function verdictOf(steps: readonly Step[]): Verdict {
     yours,
   )
   return {
-    shown,
+    shown: output,
     compared: (result) => {
       // A forger's file passes all other checks too, so that it is green only after this one.
       const isComplete = result?.state === 'ok' && isSigned && open.length === 0
-      shown.className = `verdict ${result?.state === 'failed' ? 'failed' : isComplete ? 'ok' : 'open'}`
+      output.className = `verdict ${result?.state === 'failed' ? 'failed' : isComplete ? 'ok' : 'open'}`
       title.textContent = result?.state === 'failed' ? 'Do not rely on this file: another key signed it' : passed
       yours.textContent = yourCheck(result, isSigned)
     },

@@ -97,11 +97,11 @@ class Verifier {
   private events: ReadEvent[] = []
   private readonly byPlace = new Map<string, ReadEvent>()
   private readonly messagesById = new Map<string, ReadEvent>()
-  private readonly own: string
+  private readonly ownStream: string
 
   constructor(private readonly claims: Claims) {
     this.note = readNote(claims.note)
-    this.own = `conversation-${claims.conversationId}`
+    this.ownStream = `conversation-${claims.conversationId}`
   }
 
   private async step(name: string, work: () => Promise<string | { readonly open: string }>): Promise<void> {
@@ -150,7 +150,7 @@ class Verifier {
       this.events.push(event)
       check(!this.byPlace.has(keyOf(event)), 'an event is in this file twice')
       this.byPlace.set(keyOf(event), event)
-      if (event.stream === this.own && event.type === 'MessageAppended')
+      if (event.stream === this.ownStream && event.type === 'MessageAppended')
         this.messagesById.set(textOf(event.data['messageId'], 'messageId'), event)
     }
   }
@@ -160,12 +160,13 @@ class Verifier {
     await this.step('Signature', async () => {
       const signed = await verifySignatures(this.note, this.claims.verifierKeys)
       fingerprints = signed.fingerprints
-      const others = signed.others.length === 0 ? '' : ` Signatures of ${signed.others.join(', ')} were not verified.`
+      const unverified =
+        signed.others.length === 0 ? '' : ` Signatures of ${signed.others.join(', ')} were not verified.`
       if (!signed.isChecked)
         return {
-          open: `This browser cannot verify Ed25519 signatures (Chrome 137, Firefox 129 and Safari 17 can). The steps below compare the file with the checkpoint, but nobody is known to have signed it.${others}`,
+          open: `This browser cannot verify Ed25519 signatures (Chrome 137, Firefox 129 and Safari 17 can). The steps below compare the file with the checkpoint, but nobody is known to have signed it.${unverified}`,
         }
-      return `The checkpoint of the log (${many(this.note.size, 'event')}) is signed by the key in “Your part”.${others}`
+      return `The checkpoint of the log (${many(this.note.size, 'event')}) is signed by the key in “Your part”.${unverified}`
     })
     return { fingerprints }
   }
@@ -194,19 +195,19 @@ class Verifier {
 
   private async chain(): Promise<void> {
     await this.step('Nothing left out', async () => {
-      const own = this.events.filter(({ stream }) => stream === this.own)
+      const ofStream = this.events.filter(({ stream }) => stream === this.ownStream)
       let previous = FIRST_HASH
-      for (const [at, event] of own.entries()) {
+      for (const [at, event] of ofStream.entries()) {
         check(event.revision === String(at), `event ${String(at)} of the conversation is missing`)
         check(event.previousHash === previous, `event ${String(at)} does not follow from the one before it`)
         previous = event.hash
       }
-      check(own.length > 0, 'the file has no event of the conversation')
+      check(ofStream.length > 0, 'the file has no event of the conversation')
       check(
-        own.length > Number(this.claims.context.revision),
+        ofStream.length > Number(this.claims.context.revision),
         'the file does not have all events up to the moment that it shows',
       )
-      return `The conversation is complete, from its first event up to the moment shown here: ${many(own.length, 'event')}, each of which names the one before it.`
+      return `The conversation is complete, from its first event up to the moment shown here: ${many(ofStream.length, 'event')}, each of which names the one before it.`
     })
   }
 
@@ -225,7 +226,7 @@ class Verifier {
           open: `The log does not record that the model received exactly the context below (${messages}). That is usual between two answers: an answer names what the model received, and none follows this moment directly. Ask the operator for the evidence of an answer.`,
         }
       const event = this.eventAt(statedBy)
-      check(event.stream === this.own, 'the event that states the context is of another conversation')
+      check(event.stream === this.ownStream, 'the event that states the context is of another conversation')
       if (event.type === 'MessageAppended') {
         const answers = fieldsOf(event.data['answers'], 'answers')
         check(
