@@ -193,7 +193,11 @@ it('records each message that was read once, in its order, and every compaction'
 it('keeps a transcript that the service refuses, and sends the others', async () => {
   const home = join(base, 'refusals')
   await mkdir(home)
-  await team.ledger.append('claude-code/acme/taken', { role: 'user', content: 'of another team' }, { scope: 'other' })
+  await team.ledger.append(
+    'claude-code/scope:acme/taken',
+    { role: 'user', content: 'of another team' },
+    { scope: 'other' },
+  )
   const network = new Network(await team.key(['append'], { scope: 'acme' }))
   const laptop = new Laptop(home, network)
   await laptop.start()
@@ -204,9 +208,9 @@ it('keeps a transcript that the service refuses, and sends the others', async ()
     await laptop.read(file)
   }
   expect(await laptop.drain()).toBe(true)
-  expect(laptop.refused).toEqual(['there is no conversation "claude-code/acme/taken" in this ledger'])
-  expect(await recordedIds('claude-code/acme/taken')).toHaveLength(1)
-  expect(await recordedIds('claude-code/acme/free')).toHaveLength(8)
+  expect(laptop.refused).toEqual(['there is no conversation "claude-code/scope:acme/taken" in this ledger'])
+  expect(await recordedIds('claude-code/scope:acme/taken')).toHaveLength(1)
+  expect(await recordedIds('claude-code/scope:acme/free')).toHaveLength(8)
   await laptop.capture?.closeAll()
   await laptop.restart()
   expect(laptop.queue?.messages).toBe(8)

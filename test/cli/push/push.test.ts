@@ -139,7 +139,7 @@ it('does not reach another tenant, and stops if the key is not accepted', async 
   await session('tenant', folder, 'the moon')
   const rivalPush = await push(await keyOf('eve', { scope: 'rival' }), 'sessions', '--project', folder)
   expect(rivalPush.status).toBe(0)
-  expect((await eventsOf('acme/tenant')).actors).toEqual(['key:alice'])
+  expect((await eventsOf('scope:acme/tenant')).actors).toEqual(['key:alice'])
   expect((await eventsOf('rival/tenant')).actors).toEqual(['key:eve'])
   await session('tenant', folder, 'the sun')
   const wrong = await push('cl_0123456789abcdef_nonsense', 'sessions', '--project', folder)
