@@ -140,7 +140,7 @@ it('does not reach another tenant, and stops if the key is not accepted', async 
   const rivalPush = await push(await keyOf('eve', { scope: 'rival' }), 'sessions', '--project', folder)
   expect(rivalPush.status).toBe(0)
   expect((await eventsOf('scope:acme/tenant')).actors).toEqual(['key:alice'])
-  expect((await eventsOf('rival/tenant')).actors).toEqual(['key:eve'])
+  expect((await eventsOf('scope:rival/tenant')).actors).toEqual(['key:eve'])
   await session('tenant', folder, 'the sun')
   const wrong = await push('cl_0123456789abcdef_nonsense', 'sessions', '--project', folder)
   expect(wrong.stderr).toContain('this key is not known here, or it was revoked')
