@@ -14,7 +14,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { either as E } from 'fp-ts'
-import { callGroups } from '../domain/conversation/call-groups.js'
+import { CallPairing } from '../domain/conversation/call-groups.js'
 import { chatProblem } from '../domain/values/chat-rules.js'
 import { rulesOf, shapedMessage } from '../domain/conversation/shape.js'
 import { contextOf, type Context } from '../domain/compaction/context.js'
@@ -22,7 +22,7 @@ import type { Conversation } from '../domain/conversation/conversation.js'
 import type { LiveMessage } from '../domain/conversation/live-message.js'
 import { observedParts } from '../domain/conversation/observed.js'
 import type { RecordedEvent } from '../domain/events/index.js'
-import { contentText, toChatMessage, type ChatMessage } from '../domain/values/message.js'
+import { contentText, toChatMessage, type ChatMessage, type ToolCall } from '../domain/values/message.js'
 import { hardLimit } from '../domain/values/policy.js'
 import type { Finding } from './event-laws.js'
 
@@ -126,8 +126,8 @@ const startsWith = (longer: readonly LiveMessage[], shorter: readonly LiveMessag
 
 /** Follows the context of one conversation. */
 export class ContextWatch {
-  /** The message of each call with a result that is still expected, by call id. */
-  private open = new Map<string, string>()
+  /** Knows the id of the message of each call. */
+  private pairing = new CallPairing<ToolCall, string>()
   /** The last message, while results may follow it without being late. */
   private atEnd: string | undefined
   private baseline: Baseline = { leading: [], view: undefined, live: [] }
@@ -142,17 +142,15 @@ export class ContextWatch {
   ): { readonly findings: readonly Finding[]; readonly whole: boolean } {
     const contextFinding = (detail: string): Finding[] => [{ rule: 'context', detail }]
     let whole = false
+    const answered = this.pairing.take(data, data.messageId)
     if (data.role === 'tool') {
-      const id = data.toolCallId ?? ''
-      const caller = this.open.get(id)
+      const caller = answered?.isFurther === false ? answered.by : undefined
       // A host's list may have a result without its call: it is shown as a user message, and the whole context is
       // checked. A context of another program is checked only after compactions and at the end.
       whole = before.observed === undefined && (caller === undefined || caller !== this.atEnd)
       if (whole) this.atEnd = undefined
-      this.open.delete(id)
     } else {
       const calls = data.toolCalls ?? []
-      for (const call of calls) this.open.set(call.id, data.messageId)
       this.atEnd = calls.length > 0 ? data.messageId : undefined
       // The shape of this message only; its results are still expected.
       const { tool_calls: toolCalls, ...alone } = toChatMessage(data)
@@ -193,11 +191,8 @@ export class ContextWatch {
   closed(before: Conversation, after: Conversation): Finding[] {
     const findings = this.prefix(before)
     const messages = liveOf(after)
-    this.open = new Map(
-      callGroups(messages).groups.flatMap((group) =>
-        group.open.map((call) => [call.id, messages[group.call]?.messageId ?? ''] as const),
-      ),
-    )
+    this.pairing = new CallPairing()
+    for (const message of messages) this.pairing.take(message, message.messageId)
     const last = messages.findLast((message) => message.role !== 'tool')
     this.atEnd = (last?.toolCalls ?? []).length > 0 ? last?.messageId : undefined
     this.rebase(after)

@@ -5,7 +5,8 @@
 import { either as E } from 'fp-ts'
 import { LRUCache } from 'lru-cache'
 import { contextIn, type Context } from '../domain/compaction/context.js'
-import { callName } from '../domain/conversation/call-groups.js'
+import { callName, CallPairing } from '../domain/conversation/call-groups.js'
+import type { ToolCall } from '../domain/values/message.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import { Fold } from '../domain/conversation/evolve.js'
 import type { RecordedEvent, SummarizerRecord } from '../domain/events/index.js'
@@ -88,7 +89,7 @@ export class ExposureReader {
   private readonly chunks = new Map<string, SecretNames>()
   private readonly batches = new Map<string, SecretNames>()
   /** Names of tools by call id. */
-  private readonly tools = new Map<string, string>()
+  private readonly pairing = new CallPairing<ToolCall>()
   private readonly inText = new LRUCache<string, SecretNames>({ max: KNOWN_TEXTS })
   /** The state before the next event, from the first secret on. */
   private fold: Fold | undefined
@@ -223,12 +224,12 @@ export class ExposureReader {
   }
 
   private rememberMessage({ revision, data }: RecordedEvent<'MessageAppended'>, found: SecretNames): void {
-    const { messageId, toolCallId, toolCalls = [] } = data
-    for (const call of toolCalls) this.tools.set(call.id, callName(call))
+    const { messageId, toolCallId } = data
+    const answered = this.pairing.take(data, undefined)
     if (found.size === 0) return
     this.messages.set(messageId, found)
     if (toolCallId === undefined) return
-    const tool = this.tools.get(toolCallId)
+    const tool = answered === undefined ? undefined : callName(answered.call)
     const repeated = new Set([...found].filter((name) => this.bySecret.has(name)))
     this.note(repeated, ({ toolResults }) =>
       toolResults.push({ revision, messageId, ...(tool === undefined ? {} : { tool }) }),

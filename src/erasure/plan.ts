@@ -3,7 +3,8 @@ import type { EventData, RecordedEvent } from '../domain/events/index.js'
 import { ERASED } from '../domain/events/texts.js'
 import { hasAddedNote } from '../domain/text/authorship.js'
 import { copyOf } from '../domain/values/copy-of.js'
-import { contentText } from '../domain/values/message.js'
+import { CallPairing } from '../domain/conversation/call-groups.js'
+import { contentText, type ToolCall } from '../domain/values/message.js'
 import { NOTE_BEGINNING } from '../domain/values/recall-note.js'
 import { fingerprintOf, listFingerprintOf } from '../recording/erased-messages.js'
 import type { Log } from '../recording/load-conversation.js'
@@ -74,14 +75,13 @@ const RECALL_COMMAND = /\bcontext-ledger recall\b/u
 
 /** Recognizes the messages that brought the agent a note, which quotes earlier messages. Takes the messages in order. */
 class NoteRecognizer {
-  private readonly recallCalls = new Set<string>()
+  private readonly pairing = new CallPairing<ToolCall>()
 
   bringsNote(message: EventData<'MessageAppended'>): boolean {
-    for (const { id, function: called } of message.toolCalls ?? [])
-      if (called !== undefined && (RECALL_TOOL.test(called.name) || RECALL_COMMAND.test(called.arguments)))
-        this.recallCalls.add(id)
+    const called = this.pairing.take(message, undefined)?.call.function
     if (!contentText(message.content).includes(NOTE_BEGINNING)) return false
-    return hasAddedNote(message) || (message.role === 'tool' && this.recallCalls.has(message.toolCallId ?? ''))
+    if (hasAddedNote(message)) return true
+    return called !== undefined && (RECALL_TOOL.test(called.name) || RECALL_COMMAND.test(called.arguments))
   }
 }
 

@@ -18,7 +18,8 @@ import type { JudgedItem } from './judged-item.js'
 import { linesOf } from './passages.js'
 import { messageProof, quote } from './quote.js'
 import { recoveryOf, type Recovery } from './recovery.js'
-import type { ReportInput, ReportMessage } from './report-input.js'
+import { answeredCalls } from '../domain/conversation/call-groups.js'
+import type { ReportInput, ReportMessage, ReportToolCall } from './report-input.js'
 import { worksOf, type Cost, type Work } from './tool-calls.js'
 
 /** Messages and their tokens. */
@@ -68,11 +69,11 @@ const NONE: Amount = { messages: 0, tokens: 0 }
 
 function amountsBy(
   messages: readonly ReportMessage[],
-  nameOf: (message: ReportMessage) => string | undefined,
+  nameOf: (message: ReportMessage, at: number) => string | undefined,
 ): Record<string, Amount> {
   const amounts = new Map<string, Amount>()
-  for (const message of messages) {
-    const name = nameOf(message)
+  for (const [at, message] of messages.entries()) {
+    const name = nameOf(message, at)
     if (name === undefined) continue
     const { messages: count, tokens } = amounts.get(name) ?? NONE
     amounts.set(name, { messages: count + 1, tokens: tokens + message.tokens })
@@ -81,13 +82,13 @@ function amountsBy(
 }
 
 function removedOf(removed: readonly ReportMessage[]): ForgottenReport['left'] {
-  const tools = new Map(removed.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id, name }) => [id, name] as const)))
+  const answered = answeredCalls<ReportToolCall>(removed)
   return {
     messages: removed.length,
     tokens: removed.reduce((sum, { tokens }) => sum + tokens, 0),
     byRole: amountsBy(removed, ({ role }) => role),
-    byTool: amountsBy(removed, ({ role, toolCallId }) =>
-      role === 'tool' ? (tools.get(toolCallId ?? '') ?? 'unknown') : undefined,
+    byTool: amountsBy(removed, ({ role }, at) =>
+      role === 'tool' ? (answered.get(at)?.call.name ?? 'unknown') : undefined,
     ),
   }
 }

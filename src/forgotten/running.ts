@@ -1,5 +1,6 @@
 /** Calls that were made and had no answer when the context was compacted, and agents and commands that still ran. */
-import type { ReportMessage } from './report-input.js'
+import { CallPairing, resultsByCall } from '../domain/conversation/call-groups.js'
+import type { ReportMessage, ReportToolCall } from './report-input.js'
 import type { Work } from './tool-calls.js'
 
 export interface Running {
@@ -48,11 +49,13 @@ const idsIn = (text: string): readonly { readonly id: string; readonly at: numbe
 function endedIn(started: ReadonlyMap<string, Work>, messages: readonly ReportMessage[]): ReadonlySet<string> {
   const ended = new Set<string>()
   if (started.size === 0) return ended
-  const idOfCall = new Map<string, string>()
+  const pairing = new CallPairing<ReportToolCall>()
+  const idOfCall = new Map<ReportToolCall, string>()
   for (const message of messages) {
     for (const call of message.toolCalls ?? [])
-      for (const { id } of idsIn(call.arguments)) if (started.has(id)) idOfCall.set(call.id, id)
-    const callerId = idOfCall.get(message.toolCallId ?? '')
+      for (const { id } of idsIn(call.arguments)) if (started.has(id)) idOfCall.set(call, id)
+    const answered = pairing.take(message, undefined)
+    const callerId = answered === undefined ? undefined : idOfCall.get(answered.call)
     if (callerId !== undefined && ENDED.test(message.text) && !stillRuns(message.text)) ended.add(callerId)
     for (const { id, at } of idsIn(message.text)) {
       const work = started.get(id)
@@ -77,7 +80,7 @@ export function runningIn(
   remaining: readonly ReportMessage[],
 ): Running[] {
   const all = [...removed, ...remaining]
-  const answered = new Set(all.flatMap(({ toolCallId }) => toolCallId ?? []))
+  const answered = resultsByCall<ReportToolCall, ReportMessage>(all)
   const lastPrompt = all.reduce(
     (last, { role, byProgram, revision }) =>
       role === 'user' && byProgram !== true && revision > last ? revision : last,
@@ -88,7 +91,7 @@ export function runningIn(
   return works
     .filter((work) => {
       // A prompt after a call without a result ended its turn: the call was stopped.
-      if (!answered.has(work.call.id)) return work.by.revision > lastPrompt
+      if (!answered.has(work.call)) return work.by.revision > lastPrompt
       const id = startedBy(work)
       // Whether a command without an id ended is unknown.
       return id !== undefined && id !== '' && !ended.has(id)

@@ -2,7 +2,7 @@
  * The tool calls in a list of messages, each with its result and its query: equal queries have equal keys, independent
  * of the program's tool names.
  */
-import { callGroups } from '../domain/conversation/call-groups.js'
+import { resultsByCall } from '../domain/conversation/call-groups.js'
 import { defaultEstimator } from '../domain/values/tokens.js'
 import { commandOf, type Answer } from './shell.js'
 import type { ReportMessage, ReportToolCall } from './report-input.js'
@@ -185,17 +185,16 @@ export function queryOf(call: ReportToolCall): CallQuery {
  * @param from the position of the first message in the conversation
  */
 export function worksOf(messages: readonly ReportMessage[], from = 0): Work[] {
-  const groups = new Map(callGroups(messages).groups.map((group) => [group.call, group]))
-  return messages.flatMap((by, at) => {
-    const results = groups.get(at)?.results.flatMap((result) => messages[result] ?? []) ?? []
-    return (by.toolCalls ?? []).map((call) => ({
+  const results = resultsByCall<ReportToolCall, ReportMessage>(messages)
+  return messages.flatMap((by, at) =>
+    (by.toolCalls ?? []).map((call) => ({
       call,
       query: queryOf(call),
       by,
       position: from + at,
-      result: withOwnText(results.find(({ toolCallId }) => toolCallId === call.id)),
-    }))
-  })
+      result: withOwnText(results.get(call)),
+    })),
+  )
 }
 
 /** A result without a note that a hook added to it. */

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isRecord } from '../lib/is-record.js'
 import { exactJson, exactText } from '../lib/json.js'
-import { placedMessages, toolOfCall } from '../domain/conversation/call-groups.js'
+import { answeredCalls, placedMessages, toolOfCall } from '../domain/conversation/call-groups.js'
 import { isReasoning, isTextPart, type ContentPart, type MessageBody, type ToolCall } from '../domain/values/message.js'
 import type { SessionCall, SessionPart, SessionResult, SessionTurn } from './session.js'
 import { translated } from './tools.js'
@@ -153,13 +153,13 @@ const isOfAnswer = ({ messages }: Answer, { body, answerId }: HandedMessage): bo
 /** Groups messages: each result is with its call, and messages of one answer are together. */
 function groupsOf(messages: readonly HandedMessage[]): (Answer | StrayResult | HandedMessage)[] {
   const groups: (Answer | StrayResult | HandedMessage)[] = []
-  const calls = new Map<string, ToolCall>()
-  for (const [first, ...others] of placedMessages(messages.map(({ body }) => body))) {
+  const bodies = messages.map(({ body }) => body)
+  const answered = answeredCalls(bodies)
+  for (const [first, ...others] of placedMessages(bodies)) {
     const message = first === undefined ? undefined : messages[first.at]
     if (message === undefined) continue
-    for (const call of message.body.toolCalls ?? []) calls.set(call.id, call)
     if (first?.kind === 'stray') {
-      groups.push({ stray: message, call: calls.get(message.body.toolCallId ?? '') })
+      groups.push({ stray: message, call: answered.get(first.at)?.call })
       continue
     }
     const last = groups.at(-1)

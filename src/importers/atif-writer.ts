@@ -2,7 +2,7 @@
 import { isRecord } from '../lib/is-record.js'
 import { exactJson, exactText, recordable } from '../lib/json.js'
 import { withoutUndefined } from '../lib/without-undefined.js'
-import { toolOfCall } from '../domain/conversation/call-groups.js'
+import { CallPairing, toolOfCall } from '../domain/conversation/call-groups.js'
 import { ANSWER } from '../domain/conversation/observed.js'
 import {
   bodyOf,
@@ -160,15 +160,14 @@ const larger = (a = 0, b = 0): number => Math.max(a, b)
 /** The conversation as ATIF. A result is in the step of its call; a result without a call is a step of the user. */
 export function trajectoryOf({ conversationId, agent, title, cwd, messages }: TrajectorySource): AtifTrajectory {
   const steps: AtifStep[] = []
-  const callers = new Map<string, { results: AtifResult[] }>()
+  const pairing = new CallPairing<ToolCall, { results: AtifResult[] }>()
   for (const [index, message] of messages.entries()) {
-    const caller = message.role === 'tool' ? callers.get(message.toolCallId ?? '') : undefined
-    if (caller !== undefined) {
-      caller.results.push(resultFor(message, index))
+    const observation = { results: [] }
+    const answered = pairing.take(message, observation)
+    if (answered !== undefined) {
+      answered.by.results.push(resultFor(message, index))
       continue
     }
-    const observation = { results: [] }
-    for (const { id } of message.toolCalls ?? []) callers.set(id, observation)
     const step = { step_id: steps.length + 1, ...stepFor(message, index) }
     steps.push((message.toolCalls ?? []).length === 0 ? step : { ...step, observation })
   }

@@ -1,5 +1,5 @@
 /** A conversation as Markdown, for people. */
-import { toolOfCall } from '../domain/conversation/call-groups.js'
+import { answeredCalls, toolOfCall } from '../domain/conversation/call-groups.js'
 import { contentText, isTextPart, type MessageBody, type ToolCall } from '../domain/values/message.js'
 import type { RecordedMessage } from '../importers/atif-writer.js'
 
@@ -29,9 +29,10 @@ function textOf({ role, content }: MessageBody): string {
   return content.map((part) => (isTextPart(part) ? part.text : `_[${part.type}]_`)).join('\n\n')
 }
 
-function section(message: RecordedMessage, names: ReadonlyMap<string, string>): string {
-  const { role, toolCallId = '', toolCalls = [], createdAt } = message
-  const name = names.get(toolCallId)
+/** @param answered the call that the message answers */
+function section(message: RecordedMessage, answered: ToolCall | undefined): string {
+  const { role, toolCalls = [], createdAt } = message
+  const name = answered === undefined ? undefined : toolOfCall(answered).name
   const parts = [textOf(message), ...toolCalls.map(callText)].filter((text) => text !== '')
   return [`## ${TITLES[role]}${name === undefined ? '' : ` of ${name}`}`, `_${createdAt}_`, ...parts].join('\n\n')
 }
@@ -44,11 +45,7 @@ interface TitledMessages {
 
 /** The whole conversation. */
 export function markdownOf(conversationId: string, { messages, title }: TitledMessages): string {
-  const names = new Map(
-    messages.flatMap(({ toolCalls = [] }) =>
-      toolCalls.flatMap(({ id, function: named }) => (named === undefined ? [] : [[id, named.name] as const])),
-    ),
-  )
+  const answered = answeredCalls(messages)
   const head = [`# ${title ?? conversationId}`, ...(title === undefined ? [] : [conversationId])]
-  return `${[...head, ...messages.map((message) => section(message, names))].join('\n\n')}\n`
+  return `${[...head, ...messages.map((message, at) => section(message, answered.get(at)?.call))].join('\n\n')}\n`
 }

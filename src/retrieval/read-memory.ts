@@ -4,7 +4,8 @@ import { contextOf, type Context, type NoContext } from '../domain/compaction/co
 import type { Conversation } from '../domain/conversation/conversation.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import { conversationStream } from '../domain/values/ids.js'
-import { contentText } from '../domain/values/message.js'
+import { answeredCalls, callName } from '../domain/conversation/call-groups.js'
+import { contentText, type MessageBody } from '../domain/values/message.js'
 import type { EventStore, StoredEvent } from '../ports/event-store.js'
 import type { SearchHit, SearchOptions } from './search.js'
 
@@ -41,7 +42,7 @@ async function isMemoryRead(
   conversationId: string,
   revision: number,
 ): Promise<boolean> {
-  let callId: string | undefined
+  const messages: MessageBody[] = []
   // The call is one of the last events before its answer.
   for await (const stored of store.readStream(conversationStream(conversationId), {
     from: revision,
@@ -50,15 +51,21 @@ async function isMemoryRead(
   })) {
     const event = await decode(stored)
     if (event.type !== 'MessageAppended') continue
-    const { role, content, toolCalls = [], toolCallId } = event.data
-    const isCall = ({ function: called }: (typeof toolCalls)[number]): boolean => called?.name === MEMORY_READ
-    if (callId !== undefined) {
-      const call = toolCalls.find(({ id }) => id === callId)
-      if (call !== undefined) return isCall(call)
-    } else if (role === 'tool' && toolCallId !== undefined) callId = toolCallId
-    else return toolCalls.length > 0 && toolCalls.every(isCall) && contentText(content).trim() === ''
+    messages.unshift(event.data)
+    const callId = messages.at(-1)?.toolCallId
+    if (callId === undefined || event.data.toolCalls?.some(({ id }) => id === callId) === true) break
   }
-  return false
+  const last = messages.at(-1)
+  if (last?.role === 'tool') {
+    const answered = answeredCalls(messages).get(messages.length - 1)
+    return answered !== undefined && callName(answered.call) === MEMORY_READ
+  }
+  const { toolCalls = [], content = null } = last ?? {}
+  return (
+    toolCalls.length > 0 &&
+    toolCalls.every((call) => callName(call) === MEMORY_READ) &&
+    contentText(content).trim() === ''
+  )
 }
 
 /** The best hits that are not in the agent's context, best first. */

@@ -64,7 +64,8 @@ function hasOwnRetries(name: StrategyName, record: SummarizerRecord, job: Summar
   for (const answer of rejectedAnswers) {
     const { failure, text } = answer
     if (answer.requestHash !== requestHash || !isFailureKind(failure)) continue
-    const request = retryRequestOf(modelStrategies[name], { template, windowTokens }, job, { failure, text })
+    const settings = { template, windowTokens, formatterVersion: record.formatterVersion }
+    const request = retryRequestOf(modelStrategies[name], settings, job, { failure, text })
     if (request === undefined) continue
     const parameters = request.messages === undefined ? rest : { ...rest, prefixMessages }
     possible.add(
@@ -86,10 +87,13 @@ const checkModel1 =
   (record, job, template) =>
     checkAt(record, (windowTokens) => requestOfFormatter1(name, template, windowTokens, job))
 
-const checkModel2 =
+const checkModel =
   (name: StrategyName): Check =>
   (record, job, template) => {
-    const verdict = checkAt(record, (windowTokens) => requestOf(modelStrategies[name], { template, windowTokens }, job))
+    const { formatterVersion } = record
+    const verdict = checkAt(record, (windowTokens) =>
+      requestOf(modelStrategies[name], { template, windowTokens, formatterVersion }, job),
+    )
     return verdict === 'same' && !hasOwnRetries(name, record, job, template) ? 'other' : verdict
   }
 
@@ -101,7 +105,8 @@ const byStrategy = (check: (name: StrategyName) => Check): Readonly<Record<strin
 /** By the recorded formatter version. */
 const formatters: Readonly<Record<number, Readonly<Record<string, Check>>>> = {
   1: byStrategy(checkModel1),
-  2: byStrategy(checkModel2),
+  2: byStrategy(checkModel),
+  3: byStrategy(checkModel),
 }
 
 export const checkRequest: CheckRequest = (record, recorded, template) => {

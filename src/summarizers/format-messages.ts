@@ -8,12 +8,14 @@
  */
 import { cleanText, headOf, LINE_BREAK, tailOf } from '../domain/text/clean-text.js'
 import { sha256 } from '../domain/values/hash.js'
+import { answeredCalls, callName } from '../domain/conversation/call-groups.js'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
 import { defaultEstimator } from '../domain/values/tokens.js'
 import type { MessageToSummarize, SummaryToFold } from '../ports/summarizer.js'
 
 /** A changed format needs a new version: it is part of every request hash. */
-export const FORMATTER_VERSION = 2
+/** Since version 3 a result has the name of the call that it answers; before, that of the last call with its id. */
+export const FORMATTER_VERSION = 3
 
 // A result above 2,000 tokens is nearly always output that a summary mentions in one line; its ends carry the command
 // and the outcome.
@@ -113,12 +115,13 @@ function trimmedText(text: string): string {
         .trimEnd()
 }
 
-function lineOf(message: MessageBody, names: ReadonlyMap<string, string>, clean: Clean): string {
+/** @param answered the call that the message answers */
+function lineOf(message: MessageBody, answered: ToolCall | undefined, clean: Clean): string {
   const text = clean(textOf(message.content))
   const speaker = message.name === undefined ? message.role : `${message.role} (${message.name})`
   const result = message.role === 'tool'
   const of = result
-    ? `[result of ${names.get(message.toolCallId ?? '') ?? 'a tool'} (${message.toolCallId ?? 'no call id'})] `
+    ? `[result of ${answered === undefined ? 'a tool' : callName(answered)} (${message.toolCallId ?? 'no call id'})] `
     : ''
   const body = result ? shortenMiddle(text, MAX_RESULT_CHARACTERS) : text
   const calls = (message.toolCalls ?? []).map(callText)
@@ -126,12 +129,14 @@ function lineOf(message: MessageBody, names: ReadonlyMap<string, string>, clean:
   return `${indented(speaker)}: ${of}${indented(content)}`
 }
 
-/** Tool names by call id. */
-function toolNames(messages: readonly MessageBody[]): ReadonlyMap<string, string> {
+/** For each result the last call with its id, even if that comes later. */
+function lastCallsById(messages: readonly MessageBody[]): ReadonlyMap<number, { readonly call: ToolCall }> {
+  const calls = new Map(messages.flatMap(({ toolCalls = [] }) => toolCalls.map((call) => [call.id, call] as const)))
   return new Map(
-    messages.flatMap((message) =>
-      (message.toolCalls ?? []).map((call) => [call.id, call.function?.name ?? call.type] as const),
-    ),
+    messages.flatMap(({ toolCallId = '' }, at) => {
+      const call = calls.get(toolCallId)
+      return call === undefined ? [] : [[at, { call }] as const]
+    }),
   )
 }
 
@@ -170,18 +175,19 @@ function fit(lines: readonly string[], maxTokens: number): string {
 /**
  * Messages as `role: content` lines, with a line for each day, since "yesterday" needs one.
  * @param maxTokens the maximum tokens of the text; the longest messages are shortened in the middle, with a note
- * @param clean cleans the text of each message; version 1 keeps blank lines at the edges
+ * @param version version 1 keeps blank lines at the edges of each message
  */
 export function formatMessages(
   messages: readonly MessageToSummarize[],
   maxTokens: number,
-  clean: Clean = trimmedText,
+  version = FORMATTER_VERSION,
 ): string {
-  const names = toolNames(messages)
+  const answered = version < 3 ? lastCallsById(messages) : answeredCalls(messages)
+  const clean = version < 2 ? cleanText : trimmedText
   let day = ''
-  const lines = messages.flatMap((message) => {
+  const lines = messages.flatMap((message, at) => {
     const today = message.createdAt.slice(0, 10)
-    const line = lineOf(message, names, clean)
+    const line = lineOf(message, answered.get(at)?.call, clean)
     if (today === day) return [line]
     day = today
     return [`-- ${cleanText(today)} --`, line]

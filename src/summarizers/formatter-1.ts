@@ -94,7 +94,7 @@ function promptOf(job: SummaryJob, template: string, windowTokens: number, syste
   const forMessages = Math.max(64, budget - fixed)
   const messages =
     job.kind === 'chunk'
-      ? formatMessages(job.messages, forMessages, cleanText)
+      ? formatMessages(job.messages, forMessages, 1)
       : formatSummaries(job.summaries, forMessages, summaryHeading)
   const label = job.kind === 'chunk' ? 'messages' : 'summaries'
   return filled(template, { persona, existingSummary, messages: fence(label, messages) }, job.maxSummaryTokens)

@@ -25,6 +25,8 @@ export interface RequestSettings {
   readonly template: string
   readonly windowTokens: number
   readonly tools?: LanguageModelRequest['tools']
+  /** The formatter whose request is made. Default: the current one. */
+  readonly formatterVersion?: number
 }
 
 /** An answer that was rejected: the kind of the failure, and the text. */
@@ -50,7 +52,8 @@ const number = (value: number): string => value.toLocaleString('en-US')
 const availableTokens = (windowTokens: number, maxSummaryTokens: number): number =>
   Math.floor(windowTokens * SHARE_OF_WINDOW) - outputTokens(maxSummaryTokens) - FRAME_TOKENS
 
-function promptOf(job: SummaryJob, { template, windowTokens }: RequestSettings, system: string): string {
+function promptOf(job: SummaryJob, settings: RequestSettings, system: string): string {
+  const { template, windowTokens, formatterVersion } = settings
   const available = availableTokens(windowTokens, job.maxSummaryTokens)
   const earlier = cleanText(job.existingSummary ?? '')
   const background =
@@ -65,7 +68,9 @@ function promptOf(job: SummaryJob, { template, windowTokens }: RequestSettings, 
   // A request that cannot fit is made as small as possible; `tooLarge` then refuses it before it is paid for.
   const forMessages = Math.max(LEAST_TOKENS, available - fixed)
   const messages =
-    job.kind === 'chunk' ? formatMessages(job.messages, forMessages) : formatSummaries(job.summaries, forMessages)
+    job.kind === 'chunk'
+      ? formatMessages(job.messages, forMessages, formatterVersion)
+      : formatSummaries(job.summaries, forMessages)
   return interpolatePrompt({
     template,
     persona,
@@ -86,7 +91,7 @@ const lastMessages = (count: number): string =>
 /** The request after the agent's context; undefined if the job has no prefix, or if it does not fit. */
 function ridingRequest(
   form: RequestForm,
-  { template, windowTokens, tools }: RequestSettings,
+  { template, windowTokens, tools, formatterVersion }: RequestSettings,
   job: SummaryJob,
 ): LanguageModelRequest | undefined {
   if (form.ridesPrefix !== true || job.kind !== 'chunk' || job.prefix === undefined) return undefined
@@ -96,7 +101,7 @@ function ridingRequest(
     persona: cleanText(job.persona),
     existingSummary: job.existingSummary === undefined ? '' : BACKGROUND_ABOVE,
     messages: lastMessages(job.messages.length),
-    limit: lengthLimit(maxSummaryTokens, formatMessages(job.messages, windowTokens)),
+    limit: lengthLimit(maxSummaryTokens, formatMessages(job.messages, windowTokens, formatterVersion)),
   })
   const request = {
     messages,

@@ -1,4 +1,5 @@
 /** Tool calls with their results as one line each: the tool, its subject, and the outcome. */
+import { answeredCalls, resultsByCall } from '../domain/conversation/call-groups.js'
 import { cleanText, headOf } from '../domain/text/clean-text.js'
 import type { ToolCall } from '../domain/values/message.js'
 import { digestOutput, type OutputDigest } from '../domain/text/sentences.js'
@@ -150,16 +151,11 @@ function hasFailed(result: MessageToSummarize, effect: ToolEffect, digest: Outpu
  * Every call of the chunk, in order, with its outcome; a result without its call in the chunk is an action by itself.
  */
 export function toolActions(messages: readonly MessageToSummarize[]): readonly ToolAction[] {
-  const results = new Map<string, MessageToSummarize>()
-  for (const message of messages)
-    if (message.role === 'tool' && message.toolCallId !== undefined) results.set(message.toolCallId, message)
-  const called = new Set<string>()
+  const answered = answeredCalls(messages)
+  const results = resultsByCall<ToolCall, MessageToSummarize>(messages)
   return messages.flatMap((message, index): readonly ToolAction[] => {
-    const calls = (message.toolCalls ?? []).map((call) => {
-      called.add(call.id)
-      return actionOf(call, results.get(call.id), index)
-    })
-    if (message.role !== 'tool' || called.has(message.toolCallId ?? '')) return calls
+    const calls = (message.toolCalls ?? []).map((call) => actionOf(call, results.get(call), index))
+    if (message.role !== 'tool' || answered.has(index)) return calls
     const digest = digestOutput(textOf(message.content))
     const failed = hasFailed(message, 'other', digest)
     return [

@@ -435,7 +435,7 @@ describe('a ledger', () => {
       for (const part of [
         batchId,
         'INV-2026-00317',
-        'made by    extractive, extractive-3',
+        'made by    extractive, extractive-4',
         'trigger, threshold 1,920 = (2,400 - 0 - 0 - 0) x 0.8',
         `by ${userInfo().username}@${hostname()}`,
         'No prompt: sentences are chosen',
@@ -478,7 +478,7 @@ describe('a ledger', () => {
         failures: { unauthorized: 1 },
         cost: [],
         unpriced: [],
-        models: [{ model: 'extractive-3', charge: { kind: 'free' } }],
+        models: [{ model: 'extractive-4', charge: { kind: 'free' } }],
       })
       const one = await run(['stats', 'sample-harbour'])
       expect(one.stdout).toMatch(/messages +201: .*\n.*compaction +\d+ cycles/u)

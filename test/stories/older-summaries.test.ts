@@ -13,6 +13,7 @@ import { copyLog, storeTarget } from '../../src/backup/migrate-log.js'
 import type { Ledger } from '../../src/index.js'
 import type { Database } from '../../src/ports/sql.js'
 import { checkRequest } from '../../src/summarizers/check-request.js'
+import { foldIn } from '../../src/summarizers/fold-in.js'
 import { createFoldInSummarizer } from '../../src/summarizers/index.js'
 import { ledgerOn } from '../support/ledger-on-database.js'
 import { openTestDatabase } from '../support/memory-database.js'
@@ -133,4 +134,28 @@ test('a request of version 1 that follows the agent’s context is recomputed', 
   }
   expect(checkRequest(record, job, text)).toBe('same')
   expect(checkRequest(record, { ...job, persona: 'You are Ada.' }, text)).toBe('other')
+})
+
+test('a request of version 2 with a repeated call id is recomputed', () => {
+  const createdAt = '2026-05-01T09:00:00.000Z'
+  const callOf = (name: string) =>
+    sourceMessage('assistant', '', {
+      createdAt,
+      toolCalls: [{ id: '0', type: 'function', function: { name, arguments: '{}' } }],
+    })
+  const resultOf = (content: string) => sourceMessage('tool', content, { createdAt, toolCallId: '0' })
+  const messages = [callOf('weather'), resultOf('Rain.'), callOf('tide'), resultOf('High.')]
+  const record = {
+    strategy: 'fold-in',
+    provider: 'scripted',
+    model: 'scripted-1',
+    parameters: { temperature: 0, maxOutputTokens: 335, maxSummaryTokens: 100, windowTokens: 128_000 },
+    prompt: { name: 'fold-in-2', sha256: 'dbfa14ecb80ed671ff612300078916250ff1b30ef9177063aa7709dc7421d515' },
+    formatterVersion: 2,
+    requestHash: 'f6f363c38d5bed0d6345eef574d049957be2af0bf568df9a11493cd6d50727ec',
+    durationMs: 1,
+  }
+  const job = { kind: 'chunk' as const, temperature: 0, persona: '', messages, existingSummary: undefined }
+  expect(checkRequest(record, job, foldIn.prompts.chunk.text)).toBe('same')
+  expect(checkRequest({ ...record, formatterVersion: 3 }, job, foldIn.prompts.chunk.text)).toBe('other')
 })

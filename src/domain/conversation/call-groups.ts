@@ -1,6 +1,7 @@
 /**
- * Tool calls and their results. A group is an assistant message with calls, and their results, which need not be
- * adjacent. A result belongs to the last call before it that has its id and no result yet.
+ * Tool calls and their results, by one rule: a result belongs to the last call before it with its id. Programs number
+ * calls from the beginning in every turn, so an id alone does not identify a call. A group is an assistant message with
+ * calls, and their first results, which need not be adjacent.
  */
 import { isRecord } from '../../lib/is-record.js'
 import { exactText } from '../../lib/json.js'
@@ -11,6 +12,70 @@ interface CallingMessage<Call> {
   readonly role: MessageBody['role']
   readonly toolCalls?: readonly Call[] | undefined
   readonly toolCallId?: string | undefined
+}
+
+/** The call that a result answers. */
+export interface AnsweredCall<Call, By> {
+  readonly call: Call
+  /** The message with the call, as it was given to the pairing. */
+  readonly by: By
+  /** The call has an earlier result. */
+  readonly isFurther: boolean
+}
+
+/** Pairs calls and results of messages that come one by one. */
+export class CallPairing<Call extends { readonly id: string }, By = unknown> {
+  private readonly calls = new Map<string, AnsweredCall<Call, By>>()
+
+  /**
+   * Takes the next message.
+   * @param by returned with the calls of this message
+   * @returns the call that the message answers, if it does
+   */
+  take({ role, toolCalls = [], toolCallId }: CallingMessage<Call>, by: By): AnsweredCall<Call, By> | undefined {
+    for (const call of toolCalls) this.calls.set(call.id, { call, by, isFurther: false })
+    if (toolCalls.length > 0 || role !== 'tool' || toolCallId === undefined) return undefined
+    const answered = this.calls.get(toolCallId)
+    if (answered?.isFurther === false) this.calls.set(toolCallId, { ...answered, isFurther: true })
+    return answered
+  }
+}
+
+/** The calls that messages answer, by the index of the message. */
+export function answeredCalls<Call extends { readonly id: string }>(
+  messages: readonly CallingMessage<Call>[],
+): ReadonlyMap<number, AnsweredCall<Call, number>> {
+  const pairing = new CallPairing<Call, number>()
+  const answered = new Map<number, AnsweredCall<Call, number>>()
+  for (const [at, message] of messages.entries()) {
+    const found = pairing.take(message, at)
+    if (found !== undefined) answered.set(at, found)
+  }
+  return answered
+}
+
+/** The first result of each call that has one, by the call itself: ids repeat. */
+export function resultsByCall<Call extends { readonly id: string }, Message extends CallingMessage<Call>>(
+  messages: readonly Message[],
+): ReadonlyMap<Call, Message> {
+  const results = new Map<Call, Message>()
+  for (const [at, { call, isFurther }] of answeredCalls<Call>(messages)) {
+    const result = messages[at]
+    if (!isFurther && result !== undefined) results.set(call, result)
+  }
+  return results
+}
+
+/** Whether the last message with this call id, from the end of a list, is the call: then it has no result yet. */
+export function isOpenCall(
+  newestFirst: Iterable<Omit<CallingMessage<{ readonly id: string }>, 'role'>>,
+  callId: string,
+): boolean | undefined {
+  for (const { toolCalls, toolCallId } of newestFirst) {
+    if (toolCallId === callId) return false
+    if (toolCalls?.some(({ id }) => id === callId) === true) return true
+  }
+  return undefined
 }
 
 export interface CallGroup<Call = ToolCall> {
@@ -34,24 +99,16 @@ export function callGroups<Call extends { readonly id: string }>(
 ): CallGroups<Call> {
   const groups: CallGroup<Call>[] = []
   const strays = new Set<number>()
-  const waiting = new Map<string, CallGroup<Call>>()
+  const pairing = new CallPairing<Call, CallGroup<Call>>()
   for (const [at, message] of messages.entries()) {
-    if (message.toolCalls !== undefined && message.toolCalls.length > 0) {
-      const group: CallGroup<Call> = { call: at, results: [], open: [...message.toolCalls] }
-      groups.push(group)
-      for (const call of message.toolCalls) waiting.set(call.id, group)
-    } else if (message.role === 'tool' && message.toolCallId !== undefined) {
-      const group = waiting.get(message.toolCallId)
-      if (group === undefined) strays.add(at)
-      else {
-        group.results.push(at)
-        group.open.splice(
-          group.open.findIndex((call) => call.id === message.toolCallId),
-          1,
-        )
-        waiting.delete(message.toolCallId)
-      }
-    }
+    const { role, toolCalls = [], toolCallId } = message
+    const group: CallGroup<Call> = { call: at, results: [], open: [...toolCalls] }
+    if (toolCalls.length > 0) groups.push(group)
+    const answered = pairing.take(message, group)
+    if (answered?.isFurther === false) {
+      answered.by.results.push(at)
+      answered.by.open.splice(answered.by.open.indexOf(answered.call), 1)
+    } else if (toolCalls.length === 0 && role === 'tool' && toolCallId !== undefined) strays.add(at)
   }
   return { groups, strays }
 }

@@ -2,7 +2,7 @@
  * The units of a context: a message, or a call with all its results. Also the shortest form of a unit with a pinned
  * message, which counts towards the quarter of the window that pinned messages may use.
  */
-import { callGroups, placedMessages } from './call-groups.js'
+import { callGroups, isOpenCall, placedMessages } from './call-groups.js'
 import type { LiveMessage } from './live-message.js'
 import type { MessageBody, ToolCall } from '../values/message.js'
 import { compactedCallResult, placeholderFor, type Rendering } from './placeholders.js'
@@ -105,13 +105,13 @@ export function addedTokens(
     return calls.reduce((sum, call) => sum + messageTokens(placeholderFor(call.id), estimator), ownTokens + separator)
   }
   if (message.role !== 'tool' || message.toolCallId === undefined) return ownTokens
-  return callAnsweredBy(before, message.toolCallId) === undefined
-    ? lateResult(message, rendering, estimator).tokens
-    : ownTokens - messageTokens(placeholderFor(message.toolCallId), estimator)
+  return isOpenCall(backwards(before), message.toolCallId) === true
+    ? ownTokens - messageTokens(placeholderFor(message.toolCallId), estimator)
+    : lateResult(message, rendering, estimator).tokens
 }
 
 /** Iterates over lists of messages from the last message to the first. */
-function* backwards(lists: readonly (readonly LiveMessage[])[]): Generator<LiveMessage> {
+export function* backwards(lists: readonly (readonly LiveMessage[])[]): Generator<LiveMessage> {
   for (let list = lists.length - 1; list >= 0; list -= 1) {
     const messages = lists[list] ?? []
     for (let at = messages.length - 1; at >= 0; at -= 1) {
@@ -119,15 +119,6 @@ function* backwards(lists: readonly (readonly LiveMessage[])[]): Generator<LiveM
       if (message !== undefined) yield message
     }
   }
-}
-
-/** The message whose call with this id has no result yet at the end of these lists. */
-function callAnsweredBy(lists: readonly (readonly LiveMessage[])[], callId: string): LiveMessage | undefined {
-  for (const message of backwards(lists)) {
-    if (message.toolCallId === callId) return undefined
-    if (message.toolCalls?.some((call) => call.id === callId) === true) return message
-  }
-  return undefined
 }
 
 /** Whether the last message that is shown is an assistant message without calls. */

@@ -1,6 +1,7 @@
 /** Appends all messages of a command, or none. A repeated message adds nothing. */
 import { either as E } from 'fp-ts'
-import { callGroups } from '../conversation/call-groups.js'
+import { callGroups, isOpenCall } from '../conversation/call-groups.js'
+import { backwards } from '../conversation/units.js'
 import { liveMessage } from '../conversation/live-message.js'
 import type { Conversation } from '../conversation/conversation.js'
 import type { Event, EventData } from '../events/index.js'
@@ -59,14 +60,7 @@ interface LiveMessages {
 /** Finds by reading the messages, the newest first. */
 const readLive = (state: Conversation): LiveMessages => ({
   find: (messageId) => liveMessageWith(state, messageId),
-  isOpenCall(toolCallId) {
-    for (let at = state.window.length - 1; at >= 0; at -= 1) {
-      const message = state.window[at]
-      if (message?.toolCallId === toolCallId) return false
-      if (message?.toolCalls?.some((call) => call.id === toolCallId) === true) return true
-    }
-    return undefined
-  },
+  isOpenCall: (toolCallId) => isOpenCall(backwards([state.window]), toolCallId),
 })
 
 /** Finds by tables, for a command with many messages: its time is linear in their number. */

@@ -3,6 +3,7 @@
  */
 import type { Child } from 'hono/jsx'
 import type { ChatMessage, ContextAsOf } from '../../library/ledger.js'
+import { chatCalls } from '../reading/chat-calls.js'
 import { contentText, isTextPart, type ToolCall } from '../../domain/values/message.js'
 import type { CallResult } from '../reading/tool-summary.js'
 import { isThought, thoughtsIn } from '../reading/thoughts.js'
@@ -67,9 +68,9 @@ const newLines = (change: Change | undefined): ReadonlySet<string> =>
     (change?.view ?? []).flatMap(({ kind, text }) => (kind === 'added' ? text.replace(/\n$/u, '').split('\n') : [])),
   )
 
-/** The results of calls: the index of the message by the id of the call, and the indexes of all of them. */
+/** The results of calls: the index of the message by the call, and the indexes of all of them. */
 interface Results {
-  readonly byCall: ReadonlyMap<string, number>
+  readonly byCall: ReadonlyMap<ToolCall, number>
   readonly indexes: ReadonlySet<number>
 }
 const resultsOfContexts = new WeakMap<ContextAsOf, Results>()
@@ -78,12 +79,8 @@ const resultsOfContexts = new WeakMap<ContextAsOf, Results>()
 function resultsOf(context: ContextAsOf): Results {
   const known = resultsOfContexts.get(context)
   if (known !== undefined) return known
-  const calls = new Set<string>()
-  const byCall = new Map<string, number>()
-  for (const [at, { tool_calls: made = [], tool_call_id: answered }] of context.messages.entries()) {
-    for (const { id } of made) calls.add(id)
-    if (answered !== undefined && calls.has(answered) && !byCall.has(answered)) byCall.set(answered, at)
-  }
+  const byCall = new Map<ToolCall, number>()
+  for (const [at, { call, isFurther }] of chatCalls(context.messages)) if (!isFurther) byCall.set(call, at)
   const results = { byCall, indexes: new Set(byCall.values()) }
   resultsOfContexts.set(context, results)
   return results
@@ -120,7 +117,7 @@ function Pictures({ chat: { step, linked }, at }: { chat: Chat; at: number }): C
 function Call({ chat, call }: { chat: Chat; call: ToolCall }): Child {
   const { step, focus } = chat
   const { context } = step
-  const at = resultsOf(context).byCall.get(call.id)
+  const at = resultsOf(context).byCall.get(call)
   const message = at === undefined ? undefined : context.messages[at]
   const id = at === undefined ? undefined : context.messageIds[at]
   const attributes = id === undefined ? undefined : step.live.get(id)?.attributes

@@ -2,6 +2,7 @@
  * A conversation at a revision: the chat, and the rail with what the model had. A long chat is loaded in parts: visible
  * parts have their messages, the others a placeholder.
  */
+import { chatCalls } from '../reading/chat-calls.js'
 import type { Child } from 'hono/jsx'
 import { conversationLink, link } from '../links.js'
 import type { Words } from '../words.js'
@@ -22,12 +23,8 @@ function partOf(context: ContextAsOf, { m, part }: Pick<ContextFocus, 'm' | 'par
   const at = m === undefined ? -1 : context.messageIds.indexOf(m)
   if (at === -1) return undefined
   // A result is shown with its call, which may be in the part before.
-  const answered = context.messages[at]?.tool_call_id
-  const call =
-    answered === undefined
-      ? -1
-      : context.messages.findIndex(({ tool_calls: calls = [] }) => calls.some(({ id }) => id === answered))
-  return Math.floor((call === -1 ? at : call) / PART_SIZE)
+  const call = chatCalls(context.messages).get(at)?.by
+  return Math.floor((call ?? at) / PART_SIZE)
 }
 
 /** The maximum number of messages at the end of the chat, which begin with a message of the user. */
