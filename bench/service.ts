@@ -13,6 +13,7 @@ import { startService, type Server } from '../src/service/server.js'
 import { givenAt } from './support/bulk-log.js'
 import {
   against,
+  atLeastShare,
   atMost,
   milliseconds,
   perSecond,
@@ -29,6 +30,7 @@ const BLOCK = 150
 const TURNS = 6
 const CLIENTS = 64
 const EACH = 100
+const WRITERS = 16
 const STREAMS = 1_000
 
 const random = randomOf(7)
@@ -157,8 +159,21 @@ async function run(bench: Bench): Promise<Figure[]> {
       await ledger.admin.projections.catchUp()
     }
     // Runs first, so that the service is warmed up.
-    bench.say(`${String(CLIENTS)} clients`)
+    bench.say(`${String(CLIENTS)} clients, and ${String(WRITERS)} writers in this process`)
     const seconds = await inTurns(3, {
+      async writers() {
+        const each = (CLIENTS * EACH) / WRITERS
+        const lists = Array.from({ length: WRITERS }, () => Array.from({ length: each }, next))
+        const allMs = await timed(async () => {
+          await Promise.all(
+            lists.map(async (list, writer) => {
+              for (const { id, message } of list) await ledger.append(`writer-${String(writer)}`, { ...message, id })
+            }),
+          )
+        })
+        await finishBackgroundWork()
+        return [(CLIENTS * EACH * 1_000) / allMs]
+      },
       async clients() {
         const all = Array.from({ length: CLIENTS }, () => bodies(EACH))
         const { allMs } = await clients.post('client', all)
@@ -214,6 +229,13 @@ async function run(bench: Bench): Promise<Figure[]> {
         (value) => perSecond(value, 'messages'),
         undefined,
         'clients have a thread of their own; Postgres, clients and service share the machine',
+      ),
+      atLeastShare(
+        `the same compared with ${String(WRITERS)} writers in the process of the service`,
+        median(seconds.clients),
+        { name: '`ledger.append` by the writers', value: median(seconds.writers) },
+        0.5,
+        (value) => perSecond(value, 'messages'),
       ),
       reported(
         `one fact to ${String(streams.open)} streams of events, to the last of them`,

@@ -123,6 +123,8 @@ type Ctx = Context<{ Bindings: Partial<HttpBindings> }>
 /** What is known of a request while it is answered. */
 interface Under {
   readonly requestId: string
+  /** Whether the caller chose the id. */
+  readonly isIdGiven: boolean
   readonly method: string
   readonly route: string
   /** Kind of the failure with which it was answered. */
@@ -457,10 +459,12 @@ class ServiceApp {
   ): Promise<Response> {
     const began = performance.now()
     const given = context.req.header('x-request-id') ?? ''
-    const requestId = REQUEST_ID.test(given) ? given : randomUUID()
+    const isIdGiven = REQUEST_ID.test(given)
+    const requestId = isIdGiven ? given : randomUUID()
     const { method } = context.req
     const under: Under = {
       requestId,
+      isIdGiven,
       method,
       route,
       kind: undefined,
@@ -511,14 +515,10 @@ class ServiceApp {
     this.onAnswer(withoutUndefined({ at, method, route, status, milliseconds, keyId, requestId, kind }))
     // Without keys there is no identity to record.
     if (keyId !== undefined || under.access === undefined)
-      this.uses.note({
-        at,
-        keyId,
-        route,
-        conversationId: under.conversationId?.slice(0, 1_000),
-        status,
-        requestId,
-      })
+      this.uses.note(
+        { at, keyId, route, conversationId: under.conversationId?.slice(0, 1_000), status, requestId },
+        under.isIdGiven,
+      )
   }
 
   private async answerRoute(context: Ctx, name: RouteName, under: Under): Promise<Response> {

@@ -210,20 +210,26 @@ it('every use is noted: who, which route, what was answered', async () => {
     })
   await at.ask('/v1/conversations/ours', { key, headers: { 'x-request-id': 'mine-1' } })
   await at.ask('/v1/conversations/ours/log', { key, headers: { 'x-request-id': 'mine-2' } })
+  // A secret in a name, after uses of names without one.
+  const secret = ['ghp', 'aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA1bC2'].join('_')
+  await at.ask('/v1/conversations/ours', { key, headers: { 'x-request-id': secret } })
+  for (let time = 0; time < 2; time += 1) await at.ask(`/v1/conversations/${secret}`, { key })
   const auditor = await at.key(['audit'])
   type Use = { readonly keyId?: string }
   let uses: readonly Use[] = []
-  for (let tries = 0; tries < 100 && uses.length < 5; tries += 1) {
+  for (let tries = 0; tries < 100 && uses.length < 8; tries += 1) {
     await new Promise((resolve) => setTimeout(resolve, 50))
     const { body } = await at.ask('/v1/key-uses?limit=1000', { key: auditor })
     uses = body.uses.filter(({ keyId }: Use) => keyId === id)
   }
+  expect(JSON.stringify(uses)).not.toContain(secret)
   expect(uses).toEqual([
+    ...[404, 404, 200].map((status) => expect.objectContaining({ route: 'getConversation', status })),
     expect.objectContaining({ route: 'getLog', conversationId: 'ours', status: 403, requestId: 'mine-2' }),
     expect.objectContaining({ route: 'getConversation', conversationId: 'ours', status: 200, requestId: 'mine-1' }),
     ...odd.map(() => expect.objectContaining({ route: 'getMessages', status: 400 })),
   ])
-  expect(uses.filter((use) => 'conversationId' in use)).toHaveLength(2)
+  expect(uses.filter((use) => 'conversationId' in use)).toHaveLength(5)
 })
 
 it('what no conversation can be called is refused by every route that names one', async () => {

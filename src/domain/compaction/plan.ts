@@ -75,52 +75,61 @@ function takeRecorded(
   chunks: readonly Chunk[],
 ): { matched: RecordedChunk[]; rest: Segment[] } {
   const matched: RecordedChunk[] = []
-  let rest = [...segments]
+  let from = 0
   // In message order: a chunk that a pin had blocked may be recorded later than chunks of newer messages.
   for (const chunk of chunks.toSorted((a, b) => (a.firstRevision < b.firstRevision ? -1 : 1))) {
-    let messages: LiveMessage[] = []
-    let used = 0
-    while (messages.length < chunk.messageIds.length && used < rest.length) {
-      messages = [...messages, ...(rest[used] ?? [])]
-      used += 1
+    const messages: LiveMessage[] = []
+    let next = from
+    while (messages.length < chunk.messageIds.length && next < segments.length) {
+      messages.push(...(segments[next] ?? []))
+      next += 1
     }
     const unchanged =
       messages.length === chunk.messageIds.length &&
       messages.every((message, at) => message.messageId === chunk.messageIds[at])
     if (!unchanged) continue
     matched.push({ kind: 'recorded', chunk, messages })
-    rest = rest.slice(used)
+    from = next
   }
-  return { matched, rest }
+  return { matched, rest: segments.slice(from) }
 }
 
-const isFull = (chunk: readonly LiveMessage[], policy: Policy): boolean =>
-  chunk.length >= policy.chunkSize && tokensOf(chunk) >= policy.chunkMinTokens
+/** A chunk that is being cut, with the sum of its tokens. */
+interface CutChunk {
+  readonly messages: LiveMessage[]
+  tokens: number
+}
+
+const isFull = ({ messages, tokens }: CutChunk, policy: Policy): boolean =>
+  messages.length >= policy.chunkSize && tokens >= policy.chunkMinTokens
 
 /**
  * Cuts new chunks of at least `chunkSize` messages and `chunkMinTokens`, and at most `chunkMaxTokens`. A short
  * remainder joins the chunk before it, unless chunks go by count alone.
  */
-function cutChunks(segments: readonly Segment[], policy: Policy): LiveMessage[][] {
-  const chunks: LiveMessage[][] = []
-  let current: LiveMessage[] = []
+function cutChunks(segments: readonly Segment[], policy: Policy): CutChunk[] {
+  const chunks: CutChunk[] = []
+  let current: CutChunk = { messages: [], tokens: 0 }
   const close = (): void => {
-    if (current.length > 0) chunks.push(current)
-    current = []
+    if (current.messages.length > 0) chunks.push(current)
+    current = { messages: [], tokens: 0 }
   }
   for (const segment of segments) {
-    if (current.length > 0 && tokensOf(current) + tokensOf(segment) > policy.chunkMaxTokens) close()
-    current = [...current, ...segment]
+    const tokens = tokensOf(segment)
+    if (current.messages.length > 0 && current.tokens + tokens > policy.chunkMaxTokens) close()
+    current.messages.push(...segment)
+    current.tokens += tokens
     if (isFull(current, policy)) close()
   }
   const before = policy.chunkMinTokens === 0 ? undefined : chunks.at(-1)
   if (
-    current.length > 0 &&
+    current.messages.length > 0 &&
     before !== undefined &&
     !isFull(current, policy) &&
-    tokensOf(before) + tokensOf(current) <= policy.chunkMaxTokens
+    before.tokens + current.tokens <= policy.chunkMaxTokens
   ) {
-    chunks[chunks.length - 1] = [...before, ...current]
+    before.messages.push(...current.messages)
+    before.tokens += current.tokens
   } else close()
   return chunks
 }
@@ -138,7 +147,7 @@ function selectionOf(chunks: readonly PlannedChunk[]): Selection {
 
 function selection(state: ContextState, policy: Policy, keep: number): Selection {
   const { matched, rest } = takeRecorded(compactableSegments(state, policy, keep), state.chunks)
-  const cut: PlannedChunk[] = cutChunks(rest, policy).map((messages) => ({ kind: 'new', messages }))
+  const cut: PlannedChunk[] = cutChunks(rest, policy).map(({ messages }) => ({ kind: 'new', messages }))
   // A short remainder after recorded chunks has no new chunk to join. It waits for the next cycle instead of paying for
   // a summary of its own.
   const short = matched.length > 0 && cut.length === 1 && tokensOf(cut[0]?.messages ?? []) < policy.chunkMinTokens / 2
@@ -254,14 +263,12 @@ export function planAhead(state: ContextState): ChunkAhead | undefined {
   )
     return undefined
   const { matched, rest } = takeRecorded(compactableSegments(state, policy, policy.keepRecent), state.chunks)
-  const [messages, next] = cutChunks(rest, policy)
+  const [first, next] = cutChunks(rest, policy)
   // If another chunk follows, this one has the largest allowed size.
-  const whole =
-    messages !== undefined &&
-    (next !== undefined || isFull(messages, policy)) &&
-    tokensOf(messages) > 2 * policy.maxSummaryTokens
-  if (!whole) return undefined
-  return { messages, continues: matched.at(-1)?.chunk }
+  const isWhole =
+    first !== undefined && (next !== undefined || isFull(first, policy)) && first.tokens > 2 * policy.maxSummaryTokens
+  if (!isWhole) return undefined
+  return { messages: first.messages, continues: matched.at(-1)?.chunk }
 }
 
 /** The limit that makes a cycle due now; undefined if none is reached, or while failures cause a back-off. */

@@ -4,6 +4,7 @@ import { pinnedAheadOf, type Chunk, type Conversation, type FailedRequest } from
 import type { EventData, PlacedEvent } from '../events/index.js'
 import { liveMessage, type LiveMessage } from './live-message.js'
 import { applyReplacement } from './apply-replacement.js'
+import { addMessage, copied } from './message-positions.js'
 import { isInstruction } from '../values/message.js'
 import { leadingTokensAddedBy, tokensAddedBy, withView } from './with-view.js'
 
@@ -134,7 +135,7 @@ export class Fold {
 
   take(event: PlacedEvent): Conversation {
     if (event.type === 'MessageAppended' && this.ownWindow !== this.current.window) {
-      this.ownWindow = [...this.current.window]
+      this.ownWindow = copied(this.current.window)
       this.current = { ...this.current, window: this.ownWindow }
     }
     this.current = next(this.current, event, this.ownWindow)
@@ -170,9 +171,9 @@ function longerBy(
   message: LiveMessage,
   ownWindow: OwnWindow | undefined,
 ): readonly LiveMessage[] {
-  if (ownWindow === undefined || ownWindow !== window) return [...window, message]
-  ownWindow.push(message)
-  return ownWindow
+  const longer = ownWindow === undefined || ownWindow !== window ? copied(window) : ownWindow
+  addMessage(longer, message)
+  return longer
 }
 
 /**

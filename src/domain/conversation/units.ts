@@ -132,9 +132,10 @@ function isAfterAssistant(lists: readonly (readonly LiveMessage[])[]): boolean {
       const calls = message.toolCalls ?? []
       if (calls.length > 0) return false
       if (message.role !== 'assistant') return false
+      if (results.length === 0) return true
       const messages = lists.flat()
       const { strays } = callGroups(messages)
-      return results.length === 0 || ![...strays].some((at) => at >= messages.length - results.length)
+      return ![...strays].some((at) => at >= messages.length - results.length)
     }
   }
   return false

@@ -6,7 +6,7 @@ import { liveMessage } from '../conversation/live-message.js'
 import type { Conversation } from '../conversation/conversation.js'
 import type { Event, EventData } from '../events/index.js'
 import { checkId, derivedMessageId, type BadId } from '../values/ids.js'
-import { sameMessage, type MessageBody, type NewMessage } from '../values/message.js'
+import { sameMessage, type NewMessage } from '../values/message.js'
 import { messageTokens } from '../values/tokens.js'
 import { estimatorOf, PendingState, type Decision } from './decision.js'
 import { liveMessageWith } from './live-messages.js'
@@ -48,49 +48,35 @@ type ToolResultWithoutCall = {
 
 type AppendRejection = BadId | MessageIdTaken | ToolResultWithoutCall | PinTooLarge | PartlyRecorded
 
-type RecordedMessage = MessageBody & { readonly erased?: true | undefined }
+/** Messages at the end of the window that are read for a call. Almost every result directly follows its call. */
+const RECENT_MESSAGES = 64
 
-/** What the rules look up among the live messages. */
-interface LiveMessages {
-  find(messageId: string): RecordedMessage | undefined
-  /** Whether the last message of the window with this call id is the call; undefined if there is none. */
-  isOpenCall(toolCallId: string): boolean | undefined
-}
+/** The calls of a window that grows. */
+class WindowCalls {
+  /** Whether the last message with a call id is the call, for the first `tableLength` messages of the window. */
+  private readonly table = new Map<string, boolean>()
+  private tableLength = 0
 
-/** Finds by reading the messages, the newest first. */
-const readLive = (state: Conversation): LiveMessages => ({
-  find: (messageId) => liveMessageWith(state, messageId),
-  isOpenCall: (toolCallId) => isOpenCall(backwards([state.window]), toolCallId),
-})
+  constructor(private readonly pending: PendingState) {}
 
-/** Finds by tables, for a command with many messages: its time is linear in their number. */
-class LiveIndex implements LiveMessages {
-  private readonly byId = new Map<string, RecordedMessage>()
-  private readonly openCalls = new Map<string, boolean>()
-
-  constructor({ leading, retained, window }: Conversation) {
-    for (const message of [...leading, ...retained]) this.byId.set(message.messageId, message)
-    for (const message of window) this.add(message)
-  }
-
-  add(message: RecordedMessage & { readonly messageId: string }): void {
-    this.byId.set(message.messageId, message)
-    for (const { id } of message.toolCalls ?? []) this.openCalls.set(id, true)
-    if (message.toolCallId !== undefined) this.openCalls.set(message.toolCallId, false)
-  }
-
-  find(messageId: string): RecordedMessage | undefined {
-    return this.byId.get(messageId)
-  }
-
-  isOpenCall(toolCallId: string): boolean | undefined {
-    return this.openCalls.get(toolCallId)
+  /** Whether the last message with this call id is the call; undefined if there is none. */
+  isOpen(callId: string): boolean | undefined {
+    const { window } = this.pending.state
+    const recentFrom = Math.max(0, window.length - RECENT_MESSAGES)
+    const isOpenRecently = isOpenCall(backwards([window.slice(recentFrom)]), callId)
+    if (isOpenRecently !== undefined) return isOpenRecently
+    for (const { toolCalls = [], toolCallId } of window.slice(this.tableLength, recentFrom)) {
+      for (const { id } of toolCalls) this.table.set(id, true)
+      if (toolCallId !== undefined) this.table.set(toolCallId, false)
+    }
+    this.tableLength = Math.max(this.tableLength, recentFrom)
+    return this.table.get(callId)
   }
 }
 
 /** Whether a live or compacted call with this id has no result yet. */
-function awaitsResult({ retained, compactedCalls }: Conversation, live: LiveMessages, toolCallId: string): boolean {
-  const isOpen = live.isOpenCall(toolCallId)
+function awaitsResult({ retained, compactedCalls }: Conversation, calls: WindowCalls, toolCallId: string): boolean {
+  const isOpen = calls.isOpen(toolCallId)
   if (isOpen !== undefined) return isOpen
   const { groups } = callGroups(retained)
   return (
@@ -100,16 +86,16 @@ function awaitsResult({ retained, compactedCalls }: Conversation, live: LiveMess
 }
 
 /** The id of a message without one: derived from its position, or from the next position whose id is free. */
-function nextDerivedId(state: Conversation, live: LiveMessages, isTaken: (id: string) => boolean): string {
+function nextDerivedId(state: Conversation, isTaken: (id: string) => boolean): string {
   for (let position = state.messagesAppended; ; position += 1) {
     const id = derivedMessageId(state.conversationId, position)
-    if (!isTaken(id) && live.find(id) === undefined) return id
+    if (!isTaken(id) && liveMessageWith(state, id) === undefined) return id
   }
 }
 
 function appendOne(
   state: Conversation,
-  live: LiveMessages,
+  calls: WindowCalls,
   message: MessageToAppend,
   { now, isHostList }: Pick<AppendMessages, 'now' | 'isHostList'>,
   isTaken: (id: string) => boolean,
@@ -117,20 +103,20 @@ function appendOne(
   if (message.messageId !== undefined) {
     const id = checkId('id', message.messageId)
     if (E.isLeft(id)) return id
-    const before = live.find(message.messageId)
+    const before = liveMessageWith(state, message.messageId)
     if (before !== undefined)
       return before.erased === true || sameMessage(before, message)
         ? E.right([])
         : E.left({ kind: 'MessageIdTaken', messageId: message.messageId })
   }
-  const messageId = message.messageId ?? nextDerivedId(state, live, isTaken)
+  const messageId = message.messageId ?? nextDerivedId(state, isTaken)
   // Messages of another program are recorded even if a chat API would reject them.
   if (
     isHostList !== true &&
     state.observed === undefined &&
     message.role === 'tool' &&
     message.toolCallId !== undefined &&
-    !awaitsResult(state, live, message.toolCallId)
+    !awaitsResult(state, calls, message.toolCallId)
   ) {
     return E.left({ kind: 'ToolResultWithoutCall', messageId, toolCallId: message.toolCallId })
   }
@@ -154,15 +140,13 @@ export function appendMessages(state: Conversation, command: AppendMessages): De
   const requestedIds = new Set(command.messages.flatMap(({ messageId }) => messageId ?? []))
   const isTaken = (id: string): boolean => requestedIds.has(id) || command.takenIds?.has(id) === true
   const pending = new PendingState(state)
-  const index = command.messages.length > 1 ? new LiveIndex(state) : undefined
-  for (const message of command.messages) {
-    const decided = appendOne(pending.state, index ?? readLive(state), message, command, isTaken)
+  const calls = new WindowCalls(pending)
+  for (const [at, message] of command.messages.entries()) {
+    const decided = appendOne(pending.state, calls, message, command, isTaken)
     if (E.isLeft(decided)) return decided
-    for (const event of decided.right) {
-      events.push(event)
-      pending.take(event)
-      index?.add(event.data)
-    }
+    events.push(...decided.right)
+    // Nothing is decided on the state after the last message.
+    if (at < command.messages.length - 1) for (const event of decided.right) pending.take(event)
   }
   const partly = partlyRecorded(command, events.length)
   return partly === undefined ? E.right(events) : E.left(partly)

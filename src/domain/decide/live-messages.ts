@@ -2,15 +2,17 @@
 import { either as E } from 'fp-ts'
 import type { Conversation } from '../conversation/conversation.js'
 import type { LiveMessage } from '../conversation/live-message.js'
+import { messageWith } from '../conversation/message-positions.js'
 
 /** The message was never appended, was withdrawn, or is covered by a batch. */
 export type MessageNotLive = { readonly kind: 'MessageNotLive'; readonly messageId: string; readonly nearest?: string }
 
-/** The live message with this id. Searches the newest first: most repeated messages are recent. */
-export function liveMessageWith(state: Conversation, messageId: string): LiveMessage | undefined {
-  const has = (message: LiveMessage): boolean => message.messageId === messageId
-  return state.window.findLast(has) ?? state.retained.find(has) ?? state.leading.find(has)
-}
+/** The live message with this id. */
+export const liveMessageWith = (
+  { window, retained, leading }: Conversation,
+  messageId: string,
+): LiveMessage | undefined =>
+  messageWith(window, messageId) ?? messageWith(retained, messageId) ?? messageWith(leading, messageId)
 
 /** The live messages with these ids, without leading ones; or the first id that is not live. */
 export function liveMessagesWith(
