@@ -1,9 +1,7 @@
 /** Writes a new file atomically. */
-import { randomBytes } from 'node:crypto'
-import { constants } from 'node:fs'
-import { copyFile, link, lstat, rm, writeFile } from 'node:fs/promises'
+import { lstat } from 'node:fs/promises'
 import { LedgerError } from '../lib/ledger-error.js'
-import { PRIVATE_FILE } from './private-files.js'
+import { FileDraft } from './file-draft.js'
 import { codeOf, sentenceOf } from './store-error.js'
 
 /** The error of a failed write. The message of the system ends with the name of the draft, which is removed. */
@@ -23,15 +21,6 @@ async function rejectExisting(file: string): Promise<void> {
   if (known !== undefined) throw Object.assign(new Error(), { code: 'EEXIST' })
 }
 
-/** Gives the draft the name of the file, unless another process created the file meanwhile. */
-async function publish(draft: string, file: string): Promise<void> {
-  // A hard link is atomic. A file system without hard links gets a copy.
-  await link(draft, file).catch(async (error: unknown) => {
-    if (codeOf(error) === 'EEXIST') throw error
-    await copyFile(draft, file, constants.COPYFILE_EXCL)
-  })
-}
-
 /**
  * Writes the text that `make` returns. If the file exists or cannot be written, this is reported before `make` is
  * called. If the process is interrupted, no file with that name exists.
@@ -48,15 +37,15 @@ export async function writeNewFile(
       throw unwritable(error, file)
     })
   await writing(rejectExisting(file))
-  const draft = `${file}.${randomBytes(4).toString('hex')}.part`
-  await writing(writeFile(draft, '', { flag: 'wx', mode: PRIVATE_FILE }))
+  const draft = await writing(FileDraft.open(file))
   try {
     const text = await make()
-    await writing(writeFile(draft, text))
+    await writing(draft.file.writeFile(text))
+    await writing(draft.finish())
     await beforePublished?.()
-    await writing(publish(draft, file))
+    await writing(draft.create())
     return Buffer.byteLength(text)
   } finally {
-    await rm(draft, { force: true })
+    await draft.discard()
   }
 }

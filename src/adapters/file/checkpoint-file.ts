@@ -1,8 +1,8 @@
 /** Checkpoints as files: the signed note, and a time stamp in a file of the same name with `.tsr`. */
-import { randomBytes } from 'node:crypto'
-import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { open, readFile, stat } from 'node:fs/promises'
 import { either as E } from 'fp-ts'
 import { parseCheckpoint } from '../../domain/proof/checkpoint.js'
+import { replaceFile } from '../../ports/file-draft.js'
 import { manifestError } from '../../ports/manifest.js'
 import { codeOf } from '../../ports/store-error.js'
 import { fileSentence } from './signing-key.js'
@@ -27,16 +27,13 @@ export async function readCheckpointFile(path: string): Promise<string | undefin
   }
 }
 
-/** Replaces a file atomically. */
+/** Every user may read a checkpoint, as far as the umask allows it. */
+const PUBLIC_FILE = 0o666
+
 async function replace(path: string, content: string | Uint8Array): Promise<void> {
-  const draft = `${path}.${randomBytes(4).toString('hex')}.part`
-  try {
-    await writeFile(draft, content, { flag: 'wx' })
-    await rename(draft, path)
-  } catch (error) {
-    await rm(draft, { force: true })
+  await replaceFile(path, content, PUBLIC_FILE).catch((error: unknown) => {
     throw manifestError('FileUnusable', `${path} cannot be written: ${fileSentence(error)}`, error)
-  }
+  })
 }
 
 /** Throws if a file must not be replaced by a checkpoint: only an earlier checkpoint of the same log is replaced. */

@@ -6,10 +6,8 @@
  * never holds half a log. A file is read twice: first completely, to check it, and then again to use it.
  */
 import { type LedgerError } from '../../lib/ledger-error.js'
-import { randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { open, rename, rm, stat, type FileHandle } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
+import { open, stat } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { crc32, createGunzip, gzip } from 'node:zlib'
 import { z } from 'zod'
@@ -26,7 +24,7 @@ import {
   type LogSource,
   type LogTarget,
 } from '../../ports/log-copy.js'
-import { PRIVATE_FILE } from '../../ports/private-files.js'
+import { FileDraft } from '../../ports/file-draft.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
 
 const FORMAT = 'context-ledger-log'
@@ -104,49 +102,36 @@ export async function createLogFile(path: string, options: { readonly overwrite?
       throw logCopyError('FileExists', `${path} already exists; --overwrite replaces it when the new file is complete`)
   }
   await checkTarget()
-  const folder = dirname(resolve(path))
-  // A random name, so that two concurrent backups do not write into the same draft.
-  const draft = join(folder, `${basename(path)}.${randomBytes(4).toString('hex')}.part`)
   const tally = createLogTally()
-  // Private, because conversations must not be readable by every user of the machine.
-  let file: FileHandle | undefined = await writing(path, () => open(draft, 'wx', PRIVATE_FILE))
+  const draft = await writing(path, () => FileDraft.open(path))
+  let isStarted = false
+  let isEnded = false
   const put = async (text: string): Promise<void> => {
     const packed = await compress(text, { level: GZIP_LEVEL })
-    await writing(path, async () => file?.appendFile(packed))
+    await writing(path, () => draft.file.appendFile(packed))
   }
-  const close = async (): Promise<void> => {
-    const closing = file
-    file = undefined
-    await closing?.close()
-  }
-
-  let started = false
   const header = (): string => {
-    const text = started ? '' : `${HEADER}\n`
-    started = true
+    const text = isStarted ? '' : `${HEADER}\n`
+    isStarted = true
     return text
   }
   return {
     name: path,
     head: () => Promise.resolve(tally.events - 1),
-    entries: (upTo) => (upTo < 0 && file !== undefined ? noEntries() : until(upTo, readEntries(draft, path))),
+    entries: (upTo) => (upTo < 0 && !isEnded ? noEntries() : until(upTo, readEntries(draft.path, path))),
     async write(entries) {
       await put(`${header()}${entries.map((entry) => linesOf(entry, tally)).join('')}`)
     },
     async end() {
       await put(`${header()}${JSON.stringify({ end: tally.totals() })}\n`)
-      await writing(path, async () => file?.sync())
-      await writing(path, close)
+      await writing(path, () => draft.finish())
+      isEnded = true
     },
     async publish() {
       await checkTarget()
-      await writing(path, () => rename(draft, path))
-      await syncFolder(folder)
+      await writing(path, () => draft.replace())
     },
-    async abandon() {
-      await close().catch(() => undefined)
-      await rm(draft, { force: true }).catch(() => undefined)
-    },
+    abandon: () => draft.discard(),
   }
 }
 
@@ -164,13 +149,6 @@ function linesOf({ event, text, body }: FilledEntry, tally: LogTally): string {
 }
 
 const crcOf = (text: string | Buffer): string => crc32(text).toString(16).padStart(CRC_DIGITS, '0')
-
-/** Flushes the new name to the disk. If the system cannot sync a folder, the file system has to do it. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r').catch(() => undefined)
-  await handle?.sync().catch(() => undefined)
-  await handle?.close()
-}
 
 /** Runs work on the file at `path`; errors of the system become `LedgerError`s. */
 async function writing<T>(path: string, work: () => Promise<T>): Promise<T> {

@@ -5,10 +5,9 @@
  * hash covers the lines, and the signature covers the hash.
  */
 import { type LedgerError } from '../../lib/ledger-error.js'
-import { createHash, createPublicKey, randomBytes, sign, verify, type KeyObject } from 'node:crypto'
+import { createHash, createPublicKey, sign, verify, type KeyObject } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { open, rename, rm, stat, type FileHandle } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
+import { stat } from 'node:fs/promises'
 import { z } from 'zod'
 import { fingerprintOf, publicText } from '../../domain/proof/public-key.js'
 import { canonicalJson } from '../../domain/values/hash.js'
@@ -21,7 +20,7 @@ import {
   type StreamHead,
 } from '../../ports/manifest.js'
 import { byteLines } from '../../lib/byte-lines.js'
-import { PRIVATE_FILE } from '../../ports/private-files.js'
+import { FileDraft } from '../../ports/file-draft.js'
 import { codeOf } from '../../ports/store-error.js'
 import { fileSentence } from './signing-key.js'
 
@@ -69,8 +68,7 @@ export async function createManifestFile(path: string, header: ManifestHeader, k
       throw manifestError('FileExists', `${path} already exists`)
   }
   await checkTarget()
-  const draft = join(dirname(resolve(path)), `${basename(path)}.${randomBytes(4).toString('hex')}.part`)
-  let file: FileHandle | undefined = await open(draft, 'wx', PRIVATE_FILE).catch((error: unknown) => {
+  const draft = await FileDraft.open(path).catch((error: unknown) => {
     throw manifestError('FileUnusable', `${path} cannot be written: ${fileSentence(error)}`, error)
   })
   const digest = createHash('sha256')
@@ -81,18 +79,13 @@ export async function createManifestFile(path: string, header: ManifestHeader, k
     const text = lines.join('')
     lines = []
     digest.update(text, 'utf8')
-    await file?.appendFile(text).catch((error: unknown) => {
+    await draft.file.appendFile(text).catch((error: unknown) => {
       throw unwritable(path, error)
     })
   }
   const put = async (value: unknown): Promise<void> => {
     lines.push(`${canonicalJson(value)}\n`)
     if (lines.length >= LINES_PER_WRITE) await flush()
-  }
-  const close = async (): Promise<void> => {
-    const closing = file
-    file = undefined
-    await closing?.close()
   }
   await put({ format: FORMAT, version: VERSION, ...header })
   return {
@@ -107,20 +100,16 @@ export async function createManifestFile(path: string, header: ManifestHeader, k
       const end: End = { streams, events, sha256: digest.digest('hex'), publicKey }
       const signature = sign(null, signedBytes(end), key).toString('base64')
       try {
-        await file?.appendFile(`${canonicalJson({ end, signature })}\n`)
-        await file?.sync()
-        await close()
+        await draft.file.appendFile(`${canonicalJson({ end, signature })}\n`)
+        await draft.finish()
         await checkTarget()
-        await rename(draft, path)
+        await draft.replace()
       } catch (error) {
         throw isManifestError(error) ? error : unwritable(path, error)
       }
       return { fingerprint: fingerprintOf(publicKey), streams, events }
     },
-    async abandon() {
-      await close().catch(() => undefined)
-      await rm(draft, { force: true }).catch(() => undefined)
-    },
+    abandon: () => draft.discard(),
   }
 }
 

@@ -1,11 +1,11 @@
 /** Ed25519 keys in PEM files: the operator's private key signs manifests, and the public key identifies the signer. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { open, readFile, rm } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { either as E } from 'fp-ts'
 import { parseVerifierKey } from '../../domain/proof/checkpoint.js'
 import { fingerprintOf, publicText } from '../../domain/proof/public-key.js'
 import { manifestError } from '../../ports/manifest.js'
-import { PRIVATE_FILE } from '../../ports/private-files.js'
+import { createFile } from '../../ports/file-draft.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
 
 /** The reason that a file cannot be read or written, as text for people. */
@@ -83,17 +83,7 @@ export async function fingerprintFrom(signer: string): Promise<string> {
 export async function createKeyFile(path: string): Promise<string> {
   const { privateKey } = generateKeyPairSync('ed25519')
   try {
-    const file = await open(path, 'wx', PRIVATE_FILE)
-    try {
-      await file.writeFile(privateKey.export({ type: 'pkcs8', format: 'pem' }))
-      await file.sync()
-    } catch (error) {
-      // A file without a whole key would be in the way of the next try.
-      await rm(path, { force: true })
-      throw error
-    } finally {
-      await file.close()
-    }
+    await createFile(path, privateKey.export({ type: 'pkcs8', format: 'pem' }))
   } catch (error) {
     if (codeOf(error) === 'EEXIST')
       throw manifestError('FileExists', `${path} already exists; a key is never overwritten`, error)

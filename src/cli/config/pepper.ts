@@ -4,8 +4,9 @@
  */
 import { isLedgerError, LedgerError } from '../../lib/ledger-error.js'
 import { randomBytes } from 'node:crypto'
-import { readFile, writeFile } from 'node:fs/promises'
-import { PRIVATE_FILE, restrictFile } from '../../ports/private-files.js'
+import { readFile } from 'node:fs/promises'
+import { createFile } from '../../ports/file-draft.js'
+import { restrictFile } from '../../ports/private-files.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
 import { isFolder, type Config } from './load-config.js'
 
@@ -56,7 +57,7 @@ export async function readOrCreatePepper(config: Pick<Config, 'store'>): Promise
     )
   const file = fileOf(config.store)
   try {
-    await writeFile(file, `${randomBytes(32).toString('hex')}\n`, { mode: PRIVATE_FILE, flag: 'wx' })
+    await createFile(file, `${randomBytes(32).toString('hex')}\n`)
   } catch (error) {
     if (codeOf(error) !== 'EEXIST')
       throw new LedgerError('BadPepper', `${file} cannot be written: ${sentenceOf(error)}`)

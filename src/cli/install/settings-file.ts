@@ -1,8 +1,9 @@
 /** Reads settings files of other programs, and replaces several of them in one step. */
 import { constants } from 'node:fs'
-import { chmod, lstat, mkdir, open, readdir, rename, rm, rmdir, type FileHandle } from 'node:fs/promises'
+import { lstat, mkdir, open, readdir, rm, rmdir, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { LedgerError } from '../../lib/ledger-error.js'
+import { FileDraft } from '../../ports/file-draft.js'
 import { PRIVATE_FILE, PRIVATE_FOLDER } from '../../ports/private-files.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
 
@@ -72,18 +73,14 @@ export async function removeEmptyFolders(folders: readonly string[]): Promise<vo
     if ((await readdir(folder).catch(() => ['unreadable'])).length === 0) await rmdir(folder)
 }
 
-const draftOf = (path: string): string => `${path}.context-ledger-${String(process.pid)}`
-
-async function writeDraft(path: string, text: string, mode: number): Promise<void> {
-  const handle = await open(draftOf(path), 'wx', mode)
-  try {
-    await handle.writeFile(text)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+/** Adds a draft with the text to the drafts. */
+async function writeDraft(drafts: Map<string, FileDraft>, { path, mode }: SettingsFile, text: string): Promise<void> {
+  const draft = await FileDraft.open(path, mode)
+  drafts.set(path, draft)
+  await draft.file.writeFile(text)
   // The umask does not apply.
-  await chmod(draftOf(path), mode)
+  await draft.file.chmod(mode)
+  await draft.finish()
 }
 
 /** Rejects a file that was changed since it was read. */
@@ -91,9 +88,11 @@ async function checkUnchanged({ path, text }: SettingsFile): Promise<void> {
   if ((await readSettings(path)).text !== text) throw unusable(path, 'was changed by another program meanwhile')
 }
 
-async function put(path: string, text: string | undefined): Promise<void> {
-  if (text === undefined) await rm(path)
-  else await rename(draftOf(path), path)
+/** Replaces a file by its draft; removes it if it has none. */
+async function put(drafts: ReadonlyMap<string, FileDraft>, { path }: SettingsFile): Promise<void> {
+  const draft = drafts.get(path)
+  if (draft === undefined) await rm(path)
+  else await draft.replace()
 }
 
 /**
@@ -103,23 +102,25 @@ async function put(path: string, text: string | undefined): Promise<void> {
 export async function writeSettings(changes: readonly SettingsChange[]): Promise<string[]> {
   const folders: string[] = []
   const madeChanges: SettingsChange[] = []
+  const drafts = new Map<string, FileDraft>()
+  const former = new Map<string, FileDraft>()
   try {
     for (const { file, text } of changes) {
       folders.push(...(await createFolders(dirname(file.path))))
-      if (text !== undefined) await writeDraft(file.path, text, file.mode)
+      if (text !== undefined) await writeDraft(drafts, file, text)
     }
     for (const { file } of changes) await checkUnchanged(file)
     for (const change of changes) {
-      await put(change.file.path, change.text)
+      await put(drafts, change.file)
       madeChanges.push(change)
     }
     return folders
   } catch (error) {
     for (const { file } of madeChanges) {
-      if (file.text !== undefined) await writeDraft(file.path, file.text, file.mode)
-      await put(file.path, file.text)
+      if (file.text !== undefined) await writeDraft(former, file, file.text)
+      await put(former, file)
     }
-    for (const { file } of changes) await rm(draftOf(file.path), { force: true })
+    for (const draft of [...drafts.values(), ...former.values()]) await draft.discard()
     await removeEmptyFolders(folders)
     throw error
   }

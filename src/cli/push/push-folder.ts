@@ -1,12 +1,13 @@
 /** The directory with the queue of a push and the state of each transcript. One process at a time uses it. */
 import { LedgerError } from '../../lib/ledger-error.js'
 import { createHash } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { connect, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { ownFolder } from '../../lib/user-folders.js'
-import { PRIVATE_FILE, PRIVATE_FOLDER } from '../../ports/private-files.js'
+import { removeDrafts, replaceFile } from '../../ports/file-draft.js'
+import { PRIVATE_FOLDER } from '../../ports/private-files.js'
 import { codeOf } from '../../ports/store-error.js'
 import { UploadFile } from './upload-file.js'
 
@@ -61,7 +62,9 @@ export class PushFolder {
   /** Takes the directory for this process. Throws if another process has it. */
   static async open(path: string): Promise<PushFolder> {
     for (const each of ['uploads', 'files']) await mkdir(join(path, each), { recursive: true, mode: PRIVATE_FOLDER })
-    return new PushFolder(path, await lock(path))
+    const server = await lock(path)
+    await removeDrafts(join(path, 'files'))
+    return new PushFolder(path, server)
   }
 
   get uploads(): string {
@@ -94,9 +97,7 @@ export class PushFolder {
 
   /** Notes that everything of a transcript in this state is in the queue or was sent. */
   async remember(file: string, state: string): Promise<void> {
-    const path = this.recordOf(file)
-    await writeFile(`${path}.new`, state, { mode: PRIVATE_FILE, flush: true })
-    await rename(`${path}.new`, path)
+    await replaceFile(this.recordOf(file), state)
   }
 
   async close(): Promise<void> {

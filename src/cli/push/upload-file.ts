@@ -3,14 +3,14 @@
  * transcript from its beginning, so it can be sent again although the transcript does not exist any more.
  */
 import { randomUUID } from 'node:crypto'
-import { open, readFile, rename, rm, writeFile, type FileHandle } from 'node:fs/promises'
+import { open, readFile, rm, type FileHandle } from 'node:fs/promises'
 import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
 import { strictJson } from '../../lib/json.js'
 import { byteLines } from '../../lib/byte-lines.js'
-import { PRIVATE_FILE } from '../../ports/private-files.js'
+import { FileDraft, replaceFile } from '../../ports/file-draft.js'
 
 const headSchema = z.object({
   program: z.string(),
@@ -26,7 +26,6 @@ const CHUNK_BYTES = 1024 ** 2
 const MESSAGE = Buffer.from('{"kind":"message"')
 const LINES = '.jsonl'
 const HEAD = '.json'
-const UNFINISHED = '.new'
 
 const isMessage = (line: Buffer): boolean => line.subarray(0, MESSAGE.length).equals(MESSAGE)
 
@@ -60,18 +59,16 @@ export class UploadFile {
   ): Promise<UploadFile | undefined> {
     const id = `${String(number).padStart(12, '0')}-${randomUUID()}`
     const upload = new UploadFile(folder, id, head)
-    // A name that a reader of the directory does not take for an upload.
-    const unfinished = `${upload.path}${UNFINISHED}`
-    const file = await open(unfinished, 'wx', PRIVATE_FILE)
+    // A reader of the directory does not take a draft for an upload.
+    const draft = await FileDraft.open(upload.path)
     try {
-      await upload.write(file, items)
+      await upload.write(draft.file, items)
       if (upload.lines === 0) return undefined
-      await writeFile(join(folder, `${id}${HEAD}`), JSON.stringify(head), { mode: PRIVATE_FILE, flush: true })
-      await rename(unfinished, upload.path)
+      await replaceFile(join(folder, `${id}${HEAD}`), JSON.stringify(head))
+      await draft.replace()
       return upload
     } finally {
-      await file.close()
-      await rm(unfinished, { force: true })
+      await draft.discard()
     }
   }
 
