@@ -142,9 +142,9 @@ export class ContextWatch {
   ): { readonly findings: readonly Finding[]; readonly whole: boolean } {
     const contextFinding = (detail: string): Finding[] => [{ rule: 'context', detail }]
     let whole = false
-    const answered = this.pairing.take(data, data.messageId)
+    const answeredCall = this.pairing.take(data, data.messageId)
     if (data.role === 'tool') {
-      const caller = answered?.isFurther === false ? answered.by : undefined
+      const caller = answeredCall?.isFurther === false ? answeredCall.by : undefined
       // A host's list may have a result without its call: it is shown as a user message, and the whole context is
       // checked. A context of another program is checked only after compactions and at the end.
       whole = before.observed === undefined && (caller === undefined || caller !== this.atEnd)
