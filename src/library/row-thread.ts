@@ -29,7 +29,7 @@ export function createRowThread(
     const thread = new Worker(main, {
       workerData: task,
       name: 'context-ledger rows',
-      resourceLimits: { maxYoungGenerationSizeMb: 96 },
+      resourceLimits: { maxYoungGenerationSizeMb: 32 },
     })
     return await new Promise<readonly RowDifference[]>((resolve, reject) => {
       let answer: readonly RowDifference[] | undefined

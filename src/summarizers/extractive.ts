@@ -151,13 +151,13 @@ const nonEmpty = (text: string, otherwise: string, maxTokens: number): string =>
   return clipped.trim() !== '' ? clipped : clipToTokens(otherwise, maxTokens)
 }
 
-function extractChunk(
+async function extractChunk(
   messages: readonly MessageToSummarize[],
   background: string | undefined,
   maxSummaryTokens: number,
-): Extract {
+): Promise<Extract> {
   const actions = toolActions(messages)
-  const units = unitsOfMessages(messages, actions, background)
+  const units = await unitsOfMessages(messages, actions, background)
   const enough = Math.ceil(maxSummaryTokens / SHARE_OF_CHUNK)
   const maxTokens = budget(tokensUpTo(textsOf(messages), enough), SHARE_OF_CHUNK, maxSummaryTokens)
   const touched = actions
@@ -166,7 +166,7 @@ function extractChunk(
   const named = units.filter((unit) => unit.kind === 'speech').flatMap((unit) => collectIdentifiers(unit.text).files)
   return {
     text: nonEmpty(pick(units, [...touched, ...named], maxTokens), inventory(messages), maxTokens),
-    sections: sectionsOfChunk(units, actions, messages.length, maxSummaryTokens),
+    sections: await sectionsOfChunk(units, actions, messages.length, maxSummaryTokens),
   }
 }
 
@@ -223,10 +223,10 @@ export function prepareExtract(job: SummaryJob, model = EXTRACTIVE_MODEL): Prepa
 }
 
 // The duration is 0: a measured time would make the same input give another event.
-function summarize({ job }: PreparedSummary): Summary {
+async function summarize({ job }: PreparedSummary): Promise<Summary> {
   const extract =
     job.kind === 'chunk'
-      ? extractChunk(job.messages, job.existingSummary, job.maxSummaryTokens)
+      ? await extractChunk(job.messages, job.existingSummary, job.maxSummaryTokens)
       : extractSummaries(job.summaries, job.maxSummaryTokens)
   return { ...extract, durationMs: 0 }
 }
@@ -239,6 +239,6 @@ export function createExtractiveSummarizer(): Summarizer {
     model: EXTRACTIVE_MODEL,
     windowTokens: WINDOW_TOKENS,
     prepare: (job) => prepareExtract(job),
-    summarize: (prepared) => Promise.resolve(summarize(prepared)),
+    summarize: async (prepared) => await summarize(prepared),
   }
 }

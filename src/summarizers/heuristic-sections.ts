@@ -4,6 +4,7 @@
  */
 import { NO_SECTIONS, type Sections } from '../domain/events/index.js'
 import { defaultEstimator } from '../domain/values/tokens.js'
+import { isPauseDue, pause } from '../lib/pauses.js'
 import type { SummaryToFold } from '../ports/summarizer.js'
 import { kindOfSentence } from '../domain/text/speech.js'
 import { headOf } from '../domain/text/clean-text.js'
@@ -128,11 +129,13 @@ function isFact({ text, cues }: Unit): boolean {
   return found >= LEAST_IN_A_FACT
 }
 
-/** The sentences of a chunk that ask, bind or decide. */
-function bySpeaker(speech: readonly Unit[], isWork: boolean) {
-  const kinds = new Map(
-    speech.map((unit) => [unit, kindOfSentence(unit.givesOrders ? 'user' : 'assistant', unit.text, isWork)]),
-  )
+/** The sentences of a chunk that ask, bind or decide. Other work may run between two sentences. */
+async function bySpeaker(speech: readonly Unit[], isWork: boolean) {
+  const kinds = new Map<Unit, ReturnType<typeof kindOfSentence>>()
+  for (const unit of speech) {
+    if (isPauseDue()) await pause()
+    kinds.set(unit, kindOfSentence(unit.givesOrders ? 'user' : 'assistant', unit.text, isWork))
+  }
   const isConstraint = (unit: Unit): boolean =>
     unit.givesOrders &&
     !unit.cues.question &&
@@ -148,12 +151,12 @@ function bySpeaker(speech: readonly Unit[], isWork: boolean) {
 }
 
 /** The sections of a chunk. Together they are at most `maxTokens`, like the summary. */
-export function sectionsOfChunk(
+export async function sectionsOfChunk(
   units: readonly Unit[],
   actions: readonly ToolAction[],
   messages: number,
   maxTokens: number,
-): Sections {
+): Promise<Sections> {
   const speech = units.filter(
     (unit) =>
       unit.kind === 'speech' &&
@@ -163,7 +166,7 @@ export function sectionsOfChunk(
       !unit.text.endsWith(':'),
   )
   const late = speech.filter((unit) => unit.group >= messages * (1 - PENDING_SHARE))
-  const { requests, constraints, decisions } = bySpeaker(speech, actions.length > 0)
+  const { requests, constraints, decisions } = await bySpeaker(speech, actions.length > 0)
   const pending = late.filter((unit) => unit.cues.pending && !unit.cues.outcome && !requests.includes(unit))
   const errors = [
     ...units.filter((unit) => unit.kind === 'action' && unit.cues.error),

@@ -8,6 +8,7 @@ import { hasIdentifier } from '../domain/text/identifiers.js'
 import { sentencesOf } from '../domain/text/sentences.js'
 import { termCounts, isSingleLetter } from '../domain/text/terms.js'
 import { defaultEstimator } from '../domain/values/tokens.js'
+import { isPauseDue, pause } from '../lib/pauses.js'
 import type { MessageToSummarize, SummaryToFold } from '../ports/summarizer.js'
 import { textOf } from './format-messages.js'
 import type { Candidate } from './select-sentences.js'
@@ -85,14 +86,16 @@ function speechOf(message: MessageToSummarize, group: number): readonly Speech[]
   const weight = roleWeight(message)
   // A pasted file or a long plan is one message; its sentences count less than those of a short message.
   const dilution = sentences.length <= 12 ? 1 : Math.max(0.45, Math.sqrt(12 / sentences.length))
+  const speaker = speakerOf(message)
+  const overhead = overheadOf(speaker)
   return sentences.map(({ text: sentence, code }, index) => ({
     group,
-    speaker: speakerOf(message),
+    speaker,
     day: message.createdAt.slice(0, 10),
     index,
     text: sentence,
     tokens: defaultEstimator.text(sentence),
-    overhead: overheadOf(speakerOf(message)),
+    overhead,
     terms: termsOf(sentence),
     cues: code ? NO_CUES : cuesOf(sentence),
     kind: code ? 'code' : 'speech',
@@ -220,15 +223,19 @@ function actionUnit(action: ToolAction, message: MessageToSummarize | undefined)
 }
 
 /**
- * The units of a chunk, in time order.
+ * The units of a chunk, in time order. A chunk may have hundreds of messages, so other work may run between two of them.
  * @param background the summary of the previous chunk: content that it has counts less
  */
-export function unitsOfMessages(
+export async function unitsOfMessages(
   messages: readonly MessageToSummarize[],
   actions: readonly ToolAction[],
   background: string | undefined,
-): readonly Unit[] {
-  const speech = messages.flatMap(speechOf)
+): Promise<readonly Unit[]> {
+  const speech: Speech[] = []
+  for (const [group, message] of messages.entries()) {
+    if (isPauseDue()) await pause()
+    speech.push(...speechOf(message, group))
+  }
   const frequency = frequencies(speech)
   const answers = answerScores(speech)
   const speakers = [...new Set(speech.map(({ speaker }) => speaker))]
@@ -254,7 +261,11 @@ export function unitsOfMessages(
         bindingScore(sentence),
     )
   }
-  const spoken = speech.map((sentence) => Object.assign(sentence, { score: scoreOf(sentence) }))
+  const spoken: Omit<Unit, 'order'>[] = []
+  for (const sentence of speech) {
+    if (isPauseDue()) await pause()
+    spoken.push(Object.assign(sentence, { score: scoreOf(sentence) }))
+  }
   const called = actions.map((action) => actionUnit(action, messages[action.message]))
   return [...spoken, ...called]
     .toSorted((a, b) => a.group - b.group || a.index - b.index)

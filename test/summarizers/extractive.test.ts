@@ -439,6 +439,25 @@ describe('what binds', () => {
     expect(batches.some(({ depth }) => depth > 0)).toBe(true)
   })
 
+  test('other work runs while a chunk of many messages is summarized', async () => {
+    const messages = Array.from({ length: 1_500 }, (_none, at) =>
+      sourceMessage(
+        'user',
+        `Never moor at berth ${String(at)} before noon. We decided it because the crane was broken.`,
+      ),
+    )
+    let turns = 0
+    let isRunning = true
+    const count = (): void => {
+      turns += 1
+      if (isRunning) setImmediate(count)
+    }
+    setImmediate(count)
+    await summarize(chunkJob({ messages, maxSummaryTokens: 1_000 }))
+    isRunning = false
+    expect(turns).toBeGreaterThan(2)
+  })
+
   test('what an earlier version summarized is still proved by its request', () => {
     const job = chunkJob({ messages: [sourceMessage('user', 'Never touch production.')], maxSummaryTokens: 100 })
     for (const model of Object.keys(EXTRACTIVE_MODELS)) {
