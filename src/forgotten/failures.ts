@@ -3,7 +3,8 @@ import { digestOutput } from '../domain/text/sentences.js'
 import { reportsError } from '../domain/text/cues.js'
 import { withoutHead } from './answers.js'
 import { withoutCode } from './code-frames.js'
-import { isSamePath, type Work } from './tool-calls.js'
+import { isSamePath } from '../domain/tools/call-query.js'
+import type { Work } from './tool-calls.js'
 
 export interface Failure {
   readonly work: Work

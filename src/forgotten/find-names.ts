@@ -5,7 +5,7 @@
  * on the length of the texts, not on the number of names.
  */
 import type { PassageSource } from './passages.js'
-import { nameOf } from './tool-calls.js'
+import { nameOf } from '../domain/tools/call-query.js'
 
 /** A name to find. */
 export interface WantedName {

@@ -8,7 +8,7 @@ import type { ItemKind } from './items.js'
 import { isEnoughOf } from './judge.js'
 import type { JudgedItem } from './judged-item.js'
 import { unescaped } from './passages.js'
-import type { MessageProof } from './quote.js'
+import type { MessageProof } from './proofs.js'
 import type { ReportMessage } from './report-input.js'
 import { addCosts, NO_COST, type Cost } from './tool-calls.js'
 

@@ -12,7 +12,8 @@ import { runningIn } from './running.js'
 import type { ReportMessage } from './report-input.js'
 import { ADDRESS, aroundPasted, isLong, isSpoken, kindOfSentence, spokenSentences } from '../domain/text/speech.js'
 import { tellingTerms } from './stretches.js'
-import { isSamePath, nameOf, pathOf, type Work } from './tool-calls.js'
+import { isSamePath, nameOf, pathOf } from '../domain/tools/call-query.js'
+import type { Work } from './tool-calls.js'
 
 export const ITEM_KINDS = [
   'request',

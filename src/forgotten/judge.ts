@@ -20,10 +20,10 @@ import {
   type Passage,
   type PassageSource,
 } from './passages.js'
-import type { Proof } from './quote.js'
+import type { Proof } from './proofs.js'
 import type { ReportInput, ReportMessage } from './report-input.js'
 import { createStretches, isEnding, tellingTerms, weightsOf, type Found } from './stretches.js'
-import { nameOf } from './tool-calls.js'
+import { nameOf } from '../domain/tools/call-query.js'
 
 export type Verdict = 'kept' | 'partial' | 'lost' | 'unknown'
 /** Why the verdict is unknown. */

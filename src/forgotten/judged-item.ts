@@ -1,6 +1,6 @@
 import type { ItemKind } from './items.js'
 import type { Judgement } from './judge.js'
-import type { MessageProof } from './quote.js'
+import type { MessageProof } from './proofs.js'
 import type { ReportMessage } from './report-input.js'
 
 /** The verdicts in display order, and their names for people. */

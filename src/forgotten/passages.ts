@@ -3,7 +3,8 @@
  * remaining message.
  */
 import { cleanText, headOf, LINE_BREAK } from '../domain/text/clean-text.js'
-import { messageProof, quote, type Proof } from './quote.js'
+import { quote } from '../domain/text/quote.js'
+import { messageProof, type Proof } from './proofs.js'
 import type { ReportInput, ReportMessage } from './report-input.js'
 
 /** The origin of a passage. */

@@ -11,18 +11,11 @@ import { termCounts } from '../domain/text/terms.js'
 import { sentencesOf } from '../domain/text/sentences.js'
 import { hasCue } from '../domain/text/cues.js'
 import { normalizeResult, isNoAnswer, overlapWith, type NormalizedResult, type Shared } from './answers.js'
-import { messageProof, quote, type MessageProof } from './quote.js'
+import { quote } from '../domain/text/quote.js'
+import { isSamePath, nameOf } from '../domain/tools/call-query.js'
+import { messageProof, type MessageProof } from './proofs.js'
 import type { ReportMessage } from './report-input.js'
-import {
-  addCosts,
-  costOf,
-  isSamePath,
-  millisecondsBetween,
-  nameOf,
-  NO_COST,
-  type Cost,
-  type Work,
-} from './tool-calls.js'
+import { addCosts, costOf, millisecondsBetween, NO_COST, type Cost, type Work } from './tool-calls.js'
 
 /** Why it is not known whether the work was repeated. */
 type WhyUnknown =

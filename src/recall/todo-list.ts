@@ -1,6 +1,7 @@
 /** The agent's own list of tasks, as its last calls of a planning tool left it. */
 import { isRecord } from '../lib/is-record.js'
-import { argumentsOf, type Work } from '../forgotten/tool-calls.js'
+import { argumentsOf } from '../domain/tools/call-query.js'
+import type { Work } from '../forgotten/tool-calls.js'
 import type { ReportMessage } from '../forgotten/report-input.js'
 
 interface Todo {

@@ -1,12 +1,15 @@
 /** Tool calls with their results as one line each: the tool, its subject, and the outcome. */
-import { answeredCalls, resultsByCall } from '../domain/conversation/call-groups.js'
-import { cleanText, headOf } from '../domain/text/clean-text.js'
-import type { ToolCall } from '../domain/values/message.js'
+import { answeredCalls, resultsByCall, toolOfCall } from '../domain/conversation/call-groups.js'
+import { headOf } from '../domain/text/clean-text.js'
+import { quote } from '../domain/text/quote.js'
 import { digestOutput, type OutputDigest } from '../domain/text/sentences.js'
+import { argumentsOf, pathOf, queryOf, type CallQuery, type NamedCall } from '../domain/tools/call-query.js'
+import { PATH_ARGUMENTS, seemsToChange, seemsToRead, type ToolUse } from '../domain/tools/tool-shapes.js'
+import type { ToolCall } from '../domain/values/message.js'
 import type { MessageToSummarize } from '../ports/summarizer.js'
 import { textOf } from './format-messages.js'
 
-/** The effect of a tool, by its name. */
+/** The effect of a call. */
 type ToolEffect = 'write' | 'read' | 'other'
 
 export interface ToolAction {
@@ -21,105 +24,46 @@ export interface ToolAction {
   readonly outcome: string | undefined
 }
 
-const WRITES = new Set(
-  'write edit multiedit create patch replace update insert append delete remove rename move mkdir save upload book cancel send modify commit add set apply'.split(
-    ' ',
-  ),
-)
-const READS = new Set(
-  'read view cat open list ls glob grep search find fetch get lookup query think todo check calculate'.split(' '),
-)
-const FILE_KEYS = [
-  'file_path',
-  'filePath',
-  'path',
-  'filename',
-  'file',
-  'notebook_path',
-  'target_file',
-  'file_name',
-  'relative_path',
-]
-const SUBJECT_KEYS = [
-  'command',
-  'cmd',
-  ...FILE_KEYS,
-  'query',
-  'url',
-  'pattern',
-  'question',
-  'description',
-  'prompt',
-  'code',
-  'script',
-]
-// Arguments that contain a whole file are not parsed: the relevant fields are at their start, or missing.
+// Longer arguments contain a whole file, whose other fields are at the start of the text or missing.
 const MAX_PARSED_CHARACTERS = 20_000
 const MAX_SUBJECT_CHARACTERS = 110
 const MAX_OUTCOME_CHARACTERS = 140
 
-const short = (text: string, most: number): string => {
-  const flat = cleanText(text).replaceAll(/\s+/gu, ' ').trim()
-  return flat.length <= most ? flat : `${headOf(flat, most).trimEnd()}…`
+/** A call whose arguments are short enough to be read; of longer ones, the texts at their beginning. */
+function readableCall(call: ToolCall): NamedCall {
+  const { name, input } = toolOfCall(call)
+  if (input.length <= MAX_PARSED_CHARACTERS) return { name, arguments: input }
+  const found = headOf(input, MAX_PARSED_CHARACTERS).matchAll(/"(\w+)"\s*:\s*"((?:[^"\\]|\\.){1,300})"/gu)
+  return { name, arguments: JSON.stringify(Object.fromEntries(Array.from(found, ([, key, value]) => [key, value]))) }
 }
 
-type Arguments = Readonly<Record<string, unknown>>
+const textOfValue = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 
-function argumentsOf(call: ToolCall): Arguments {
-  const text = call.function?.arguments ?? ''
-  if (text.length <= MAX_PARSED_CHARACTERS) {
-    try {
-      const parsed: unknown = JSON.parse(text)
-      return typeof parsed === 'object' && parsed !== null
-        ? Object.fromEntries(Object.entries(parsed))
-        : { value: parsed }
-    } catch {
-      // Arguments that are not JSON are shown unchanged.
-      return text.trim() === '' ? {} : { value: text }
-    }
-  }
-  const found = headOf(text, MAX_PARSED_CHARACTERS).matchAll(/"(\w+)"\s*:\s*"((?:[^"\\]|\\.){1,300})"/gu)
-  return Object.fromEntries(Array.from(found, ([, key, value]) => [key ?? '', value ?? '']))
+/** The subject of a tool without a row in the table: its first arguments. */
+const argumentsText = (call: NamedCall): string =>
+  Object.entries(argumentsOf(call))
+    .slice(0, 6)
+    .map(([key, value]) => `${key}: ${quote(textOfValue(value), 40)}`)
+    .join(', ')
+
+const EFFECTS: Readonly<Partial<Record<ToolUse, ToolEffect>>> = {
+  read: 'read',
+  search: 'read',
+  web: 'read',
+  note: 'read',
+  write: 'write',
 }
 
-const firstText = (values: Arguments, keys: readonly string[]): string | undefined => {
-  for (const key of keys) {
-    const value = values[key]
-    if (typeof value === 'string' && value.trim() !== '') return value
-  }
-  return undefined
+function effectOf(name: string, use: CallQuery['use']): ToolEffect {
+  if (use !== 'other') return EFFECTS[use] ?? 'other'
+  return seemsToChange(name) ? 'write' : seemsToRead(name) ? 'read' : 'other'
 }
 
-const textOfValue = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
-
-const subjectOf = (values: Arguments): string =>
-  short(
-    firstText(values, SUBJECT_KEYS) ??
-      Object.entries(values)
-        .slice(0, 6)
-        .map(([key, value]) => `${key}: ${short(textOfValue(value) ?? '', 40)}`)
-        .join(', '),
-    MAX_SUBJECT_CHARACTERS,
-  )
-
-function fileOf(call: ToolCall, values: Arguments): string | undefined {
-  const named = firstText(values, FILE_KEYS)
-  if (named !== undefined && named.length <= 300) return cleanText(named)
-  const patched = /\*\*\* (?:Add|Update|Delete) File: (\S[^\n\\"]{0,200})/u.exec(
-    headOf(call.function?.arguments ?? '', MAX_PARSED_CHARACTERS),
-  )
-  return patched?.[1] === undefined ? undefined : cleanText(patched[1]).trim()
-}
-
-/** The effect of a tool, by the words of its name (`get_credit` edits nothing). A shell command may have any effect. */
-function effectOf(tool: string): ToolEffect {
-  const words = tool
-    .replaceAll(/(?<=[a-z])(?=[A-Z])/gu, ' ')
-    .toLowerCase()
-    .split(/[^a-z]+/u)
-  if (words.includes('todo')) return 'read'
-  if (words.some((word) => WRITES.has(word))) return 'write'
-  return words.some((word) => READS.has(word)) ? 'read' : 'other'
+/** The file that a tool without a row in the table names. */
+function fileIn(call: NamedCall): string | undefined {
+  const values = argumentsOf(call)
+  const path = PATH_ARGUMENTS.map((key) => values[key]).find((value) => typeof value === 'string' && value !== '')
+  return typeof path === 'string' && path.length <= 300 ? pathOf(path) : undefined
 }
 
 // "Exit code 1" reports the failure; the line after it, or the last one, gives the reason.
@@ -130,13 +74,13 @@ function errorOf({ errors, first, last }: OutputDigest): string {
 }
 
 function outcomeOf(effect: ToolEffect, failed: boolean, digest: OutputDigest): string {
-  if (failed) return `error: ${short(errorOf(digest), MAX_OUTCOME_CHARACTERS)}`
+  if (failed) return `error: ${quote(errorOf(digest), MAX_OUTCOME_CHARACTERS)}`
   if (digest.first === '') return 'no output'
   if (effect === 'write') return 'ok'
   if (effect === 'read' && digest.lines > 3) return `${digest.lines.toLocaleString('en-US')} lines`
   const last =
-    digest.last !== '' && digest.last !== digest.first ? ` … ${short(digest.last, MAX_OUTCOME_CHARACTERS / 2)}` : ''
-  return `${short(digest.first, MAX_OUTCOME_CHARACTERS / 2)}${last}`
+    digest.last !== '' && digest.last !== digest.first ? ` … ${quote(digest.last, MAX_OUTCOME_CHARACTERS / 2)}` : ''
+  return `${quote(digest.first, MAX_OUTCOME_CHARACTERS / 2)}${last}`
 }
 
 // Files often mention errors, so only the error flag or the first words mean that reading failed.
@@ -161,7 +105,7 @@ export function toolActions(messages: readonly MessageToSummarize[]): readonly T
     return [
       {
         message: index,
-        tool: short(message.name ?? 'tool', 60),
+        tool: quote(message.name ?? 'tool', 60),
         effect: 'other',
         file: undefined,
         subject: '',
@@ -172,11 +116,18 @@ export function toolActions(messages: readonly MessageToSummarize[]): readonly T
   })
 }
 
-function actionOf(call: ToolCall, result: MessageToSummarize | undefined, message: number): ToolAction {
-  const tool = short(call.function?.name ?? call.type, 60)
-  const effect = effectOf(tool)
-  const values = argumentsOf(call)
-  const base = { message, tool, effect, file: fileOf(call, values), subject: subjectOf(values) }
+function actionOf(toolCall: ToolCall, result: MessageToSummarize | undefined, message: number): ToolAction {
+  const call = readableCall(toolCall)
+  const { use, subject, files } = queryOf(call)
+  const tool = quote(call.name, 60)
+  const effect = effectOf(call.name, use)
+  const base = {
+    message,
+    tool,
+    effect,
+    file: files[0] ?? (use === 'other' ? fileIn(call) : undefined),
+    subject: use === 'other' ? quote(argumentsText(call), MAX_SUBJECT_CHARACTERS) : subject,
+  }
   if (result === undefined) return { ...base, failed: false, outcome: undefined }
   const digest = digestOutput(textOf(result.content))
   const failed = hasFailed(result, effect, digest)

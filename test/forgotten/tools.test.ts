@@ -1,7 +1,7 @@
 /** The table of tools, and the classification of shell commands. */
 import { describe, expect, it } from '@jest/globals'
-import { commandOf } from '../../src/forgotten/shell.js'
-import { seemsToRead, shapeOf, TOOL_SHAPES } from '../../src/forgotten/tool-shapes.js'
+import { commandOf } from '../../src/domain/tools/shell.js'
+import { seemsToRead, shapeOf, TOOL_SHAPES } from '../../src/domain/tools/tool-shapes.js'
 
 describe('the table of tools', () => {
   it('has each name once, in small letters and digits', () => {

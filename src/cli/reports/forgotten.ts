@@ -1,7 +1,7 @@
 /** Prints what compactions lost. */
 import { ITEM_KINDS, ITEM_NAMES } from '../../forgotten/items.js'
 import { VERDICTS, VERDICT_NAMES } from '../../forgotten/judged-item.js'
-import type { Proof } from '../../forgotten/quote.js'
+import type { Proof } from '../../forgotten/proofs.js'
 import type { ForgottenCycle, ForgottenTotal, ForgottenTotals, JudgedItem } from '../../library/ledger.js'
 import { brief, colours, count, many, printable } from '../output.js'
 import { duration } from '../progress.js'

@@ -1,12 +1,9 @@
 /** The lines that a tool call changes in a file, from the arguments of the edit tools of the known programs. */
+import { EDIT_ARGUMENTS } from '../../domain/tools/tool-shapes.js'
 import { textChanges, type TextChange } from '../../history/difference.js'
 
 export type Arguments = Readonly<Record<string, unknown>>
 
-const OLD = ['old_string', 'oldString', 'old_str', 'oldText', 'old_text', 'old', 'search']
-const NEW = ['new_string', 'newString', 'new_str', 'newText', 'new_text', 'new', 'replace', 'new_source']
-const WHOLE = ['content', 'file_text', 'contents', 'text']
-const PATCH = ['patch', 'input', 'value', 'diff', 'patchText', 'command', 'cmd']
 /** Longer texts are not compared. */
 const MAX_COMPARED = 100_000
 
@@ -17,9 +14,9 @@ const textOf = (values: Arguments, keys: readonly string[]): string | undefined 
 
 /** The text of a patch: a text, or the last word of a command such as `["apply_patch", "*** Begin Patch…"]`. */
 function patchText(values: Arguments): string | undefined {
-  const words = PATCH.map((key) => values[key]).find((each) => Array.isArray(each))
+  const words = EDIT_ARGUMENTS.patch.map((key) => values[key]).find((each) => Array.isArray(each))
   const last: unknown = Array.isArray(words) ? words.at(-1) : undefined
-  return typeof last === 'string' && last.length <= MAX_COMPARED ? last : textOf(values, PATCH)
+  return typeof last === 'string' && last.length <= MAX_COMPARED ? last : textOf(values, EDIT_ARGUMENTS.patch)
 }
 
 const asChange = (line: string): TextChange => ({
@@ -77,7 +74,7 @@ function blockChanges(text: string): TextChange[] | undefined {
 
 /** The changed lines; empty if the arguments name none. */
 export function fileChanges(values: Arguments): TextChange[] {
-  const [before, after] = [textOf(values, OLD), textOf(values, NEW)]
+  const [before, after] = [textOf(values, EDIT_ARGUMENTS.before), textOf(values, EDIT_ARGUMENTS.after)]
   if (after !== undefined) return textChanges(before === '' ? undefined : before, after)
   const { edits } = values
   if (Array.isArray(edits))
@@ -88,6 +85,6 @@ export function fileChanges(values: Arguments): TextChange[] {
   const patched =
     patch === undefined ? undefined : (applyPatchChanges(patch) ?? blockChanges(patch) ?? unifiedChanges(patch))
   if (patched !== undefined) return patched
-  const whole = textOf(values, WHOLE)
+  const whole = textOf(values, EDIT_ARGUMENTS.whole)
   return whole === undefined ? [] : textChanges(undefined, whole.replace(/\n$/u, ''))
 }

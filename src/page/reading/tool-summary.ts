@@ -1,5 +1,5 @@
 /** A tool call in one line for people: tool, subject, number of changed lines, and exit code. */
-import { nameOf, queryOf, argumentsOf } from '../../forgotten/tool-calls.js'
+import { nameOf, queryOf, argumentsOf } from '../../domain/tools/call-query.js'
 import type { ReportToolCall } from '../../forgotten/report-input.js'
 import type { TextChange } from '../../history/difference.js'
 import { fileChanges } from './file-changes.js'

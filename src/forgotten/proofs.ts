@@ -1,17 +1,6 @@
-/** Shortens texts for a report, and builds the proofs of a judgement. */
-import { cleanText, headOf } from '../domain/text/clean-text.js'
+/** The proofs of a judgement: messages, and lines of a summary. */
+import { quote } from '../domain/text/quote.js'
 import type { ReportMessage } from './report-input.js'
-
-const MOST_CHARACTERS = 160
-
-/** A text in one short line, with an ellipsis if text is missing. */
-export function quote(text: string, most = MOST_CHARACTERS): string {
-  // Only the beginning is cleaned: a tool result may be a megabyte.
-  const flat = cleanText(headOf(text, most * 8))
-    .replaceAll(/\s+/gu, ' ')
-    .trim()
-  return flat.length <= most && text.length <= most * 8 ? flat : `${headOf(flat, most - 1).trimEnd()}…`
-}
 
 /** A message that proves something: its id and revision, and the relevant text. */
 export interface MessageProof {

@@ -38,7 +38,8 @@ export interface ToolShape {
   readonly subject: readonly string[]
 }
 
-const PATHS = [
+/** Arguments that name a file. */
+export const PATH_ARGUMENTS = [
   'file_path',
   'filePath',
   'path',
@@ -50,6 +51,14 @@ const PATHS = [
   'relative_path',
   'file_name',
 ]
+
+/** Arguments of tools that change a file: the text before and after, the whole text, or a patch. */
+export const EDIT_ARGUMENTS = {
+  before: ['old_string', 'oldString', 'old_str', 'oldText', 'old_text', 'old', 'search'],
+  after: ['new_string', 'newString', 'new_str', 'newText', 'new_text', 'new', 'replace', 'new_source'],
+  whole: ['content', 'file_text', 'contents', 'text'],
+  patch: ['patch', 'input', 'value', 'diff', 'patchText', 'command', 'cmd'],
+} as const
 
 export const TOOL_SHAPES: readonly ToolShape[] = [
   {
@@ -67,13 +76,13 @@ export const TOOL_SHAPES: readonly ToolShape[] = [
       'fsread',
     ],
     use: 'read',
-    subject: PATHS,
+    subject: PATH_ARGUMENTS,
   },
   {
     names: ['strreplaceeditor', 'strreplacebasededittool', 'fileeditor', 'texteditor', 'editor'],
     use: 'write',
     by: { argument: 'command', values: { view: 'read' } },
-    subject: PATHS,
+    subject: PATH_ARGUMENTS,
   },
   {
     names: [
@@ -102,7 +111,7 @@ export const TOOL_SHAPES: readonly ToolShape[] = [
       'fswrite',
     ],
     use: 'write',
-    subject: PATHS,
+    subject: PATH_ARGUMENTS,
   },
   {
     names: [
@@ -254,8 +263,9 @@ const wordsOf = (name: string): string[] =>
 /** The row of a tool, or undefined. */
 export const shapeOf = (name: string): ToolShape | undefined => shapes.get(lettersOf(name))
 
+/** Whether the name of a tool without a row indicates that it changes something. */
+export const seemsToChange = (name: string): boolean => wordsOf(name).some((word) => CHANGES.has(word))
+
 /** Whether the name of a tool without a row indicates that it only reads. */
-export function seemsToRead(name: string): boolean {
-  const words = wordsOf(name)
-  return words.some((word) => READS.has(word)) && !words.some((word) => CHANGES.has(word))
-}
+export const seemsToRead = (name: string): boolean =>
+  !seemsToChange(name) && wordsOf(name).some((word) => READS.has(word))
