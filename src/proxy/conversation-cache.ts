@@ -18,6 +18,7 @@ import {
   hashTools,
   newTrackedConversation,
   rememberAnswerText,
+  withTextHash,
   type Entry,
   type TrackedConversation,
 } from './tracked-conversation.js'
@@ -45,6 +46,7 @@ function recordedEntry(
   return {
     id,
     hash: recordedHash(message, redact),
+    ...withTextHash(redact(message)),
     role,
     callId: toolCallId,
     characters: comparedLength(content),
@@ -146,6 +148,7 @@ async function loadContext(ledger: Ledger, conversation: TrackedConversation, re
     const entries = context.messages.map((message, index): Entry => ({
       id: context.messageIds[index],
       hash: recordedHash({ ...message }, redact),
+      ...withTextHash(redact({ ...message })),
       role: message.role,
       callId: message.role === 'tool' ? message.tool_call_id : undefined,
       characters: comparedLength(message.content),

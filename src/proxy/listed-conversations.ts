@@ -61,7 +61,7 @@ function questionedEntries(
   { isSummary }: ProgramQuestion,
   quoted: ReadonlySet<string>,
 ): TrackedConversation['entries'] {
-  if (quoted.size > 0) return entries.filter(({ hash }) => quoted.has(hash))
+  if (quoted.size > 0) return entries.filter(({ hash, textHash }) => quoted.has(textHash ?? hash))
   const length = commonPrefixLength({ entries }, messages)
   const isNextQuestion = length === messages.length - 1 || (!isSummary && messages[length]?.input.role === 'user')
   return isNextQuestion || length === entries.length ? entries.slice(0, length) : []

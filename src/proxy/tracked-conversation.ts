@@ -4,13 +4,21 @@
  */
 import { createHash } from 'node:crypto'
 import { recordable } from '../lib/json.js'
-import { comparedLength, type ClearableMessage, type SourceMessage } from '../model-apis/api.js'
+import {
+  comparedLength,
+  contentText,
+  messageHash,
+  type ClearableMessage,
+  type SourceMessage,
+} from '../model-apis/api.js'
 import { clearablePart } from './clearable-part.js'
-import { jsonText } from '../model-apis/json.js'
+import { jsonText, listOf, type Fields } from '../model-apis/json.js'
 
 /** A message of the list. */
 export interface Entry extends ClearableMessage {
   readonly hash: string
+  /** The hash of the text without the calls, as a program quotes it; undefined if the message has no calls or no text. */
+  readonly textHash?: string
   readonly role: string
   readonly callId: string | undefined
   /** Characters of the texts by which the message is identified. */
@@ -122,11 +130,18 @@ export const instructionIdAt = (
   hash: string,
 ): string => messageIdAfter(conversation, `instruction ${String(index)}`, hash)
 
+/** The hash of the text of a message that also has calls. */
+export function withTextHash({ role, content, tool_calls: calls }: Fields): Pick<Entry, 'textHash'> {
+  const text = listOf(calls).length === 0 ? '' : contentText(content)
+  return text.trim() === '' ? {} : { textHash: messageHash({ role, content: text }) }
+}
+
 /** The entry of a message that is recorded under an id. */
 export const entryOf = ({ input, hash, isInParts, clearedFrom }: SourceMessage, id: string | undefined): Entry => ({
   ...(clearedFrom ?? clearablePart({ ...input })),
   id,
   hash,
+  ...withTextHash({ ...input }),
   role: input.role,
   callId: input.tool_call_id,
   characters: comparedLength(input.content),

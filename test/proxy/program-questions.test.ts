@@ -316,3 +316,46 @@ describe.each(MODES)('in the mode %s', (mode) => {
     )
   })
 })
+
+describe.each(MODES)('a quotation without the calls of the answers, in the mode %s', (mode) => {
+  it.each([PROGRAMS[0], PROGRAMS[1], PROGRAMS[2]])(
+    'of $name is about the conversation with these calls',
+    async (program) => {
+      const words = `${program?.name ?? ''} with calls, ${mode}`
+      const instructions = system(`You are ${words}.`)
+      const prompt = user(`Look at the hulls, ${words}.`)
+      const call = { id: 'c1', name: 'f', input: {} }
+      const caller = {
+        ...assistant(`I look at them, ${words}.`),
+        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }],
+      }
+      const result = { role: 'tool', tool_call_id: 'c1', content: 'Nine hulls.' }
+      const last = assistant(`There are nine hulls, ${words}.`)
+      const states: (string | null)[] = []
+      const ids = new Set<string | null>()
+      const send = async (messages: readonly object[], answer: Parameters<typeof chat.whole>[0], hasTools: boolean) => {
+        upstream.answerWith(chat.whole(answer))
+        const proxy = proxies.get(mode)
+        const response = await fetch(`${proxy?.url ?? ''}/v1/chat/completions`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ model: 'm', messages, ...(hasTools ? { tools: TOOLS } : {}) }),
+        })
+        await response.text()
+        await proxy?.settled()
+        states.push(response.headers.get('x-context-ledger'))
+        ids.add(response.headers.get('x-context-ledger-conversation'))
+      }
+      await send([instructions, prompt], { text: caller.content, calls: [call] }, true)
+      await send([instructions, prompt, caller, result], { text: last.content }, true)
+      const question = program?.ask(instructions, [prompt, assistant(caller.content), last])
+      await send(
+        question?.messages ?? [],
+        { text: 'Nine hulls were counted in this session, and nothing is open.' },
+        false,
+      )
+      expect(states.at(-1)).toBe('side call; not recorded')
+      expect([...ids]).toEqual([expect.stringContaining('proxy/')])
+    },
+  )
+})
