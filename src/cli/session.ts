@@ -25,6 +25,8 @@ export interface SessionNeeds {
   readonly promptName?: string | undefined
   /** Called with each request to the summarizer's model. */
   readonly onRequest?: NonNullable<LedgerOptions['onRequest']>
+  /** Shows costs of the ledger. */
+  readonly prices?: true
   /** Searches, or updates the search index. Uses the embedding model, if one is configured. */
   readonly searches?: boolean
 }
@@ -146,6 +148,7 @@ export async function withLedger<T>(
     ...(summarizer === undefined ? {} : { summarizer }),
     ...(needs.writes === true ? { persona: await personaOf(config) } : {}),
     ...(config.policy === undefined ? {} : { policy: config.policy }),
+    ...(needs.prices === true ? { prices: await (await import('./config/prices.js')).pricesOf(config) } : {}),
     ...(needs.searches === true && config.embeddingModel !== undefined
       ? {
           embedding: {

@@ -7,7 +7,7 @@ import type { Admin, AppendOptions, Ledger, Transcripts } from '../library/ledge
 import { createClient } from './client.js'
 import { remoteEditions, remoteProjections } from './remote-editions.js'
 import { followEvents, readLog } from './remote-events.js'
-import { listConversations, liveMessages, momentOf } from './remote-lists.js'
+import { listConversations, liveMessages, momentOf, usageTotals } from './remote-lists.js'
 import { compressRemotely, remoteTools } from './remote-tools.js'
 import { checkpointInJson, remoteErasure, remoteProofs, remoteRetention } from './remote-trust.js'
 import { createRemote, notSupportedRemotely, withoutActor, type Remote } from './remote.js'
@@ -104,6 +104,7 @@ const readingCalls = (remote: Remote) => {
     recall: async (conversation, { at, ...options } = {}) =>
       await value('recall', { params: { conversation }, body: { ...options, at: momentOf(at) } }),
     list: async (options) => await listConversations(remote, options),
+    totals: async (options) => await usageTotals(remote, options),
     compress: async (history, conversation, options) => await compressRemotely(remote, history, conversation, options),
   } satisfies Partial<Ledger>
 }

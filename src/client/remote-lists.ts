@@ -7,11 +7,13 @@ import type {
   ConversationSummary,
   ListOptions,
   LiveMessages,
+  TotalsOptions,
+  UsageTotals,
 } from '../library/ledger.js'
 import { defaultOrder } from '../domain/values/conversation-order.js'
 import { withoutUndefined } from '../lib/without-undefined.js'
 import { AFTER_NEEDS, bad } from '../library/options.js'
-import type { Remote } from './remote.js'
+import { notSupportedRemotely, type Remote } from './remote.js'
 
 /** Most items of a page. */
 const PAGE = 1_000
@@ -61,6 +63,17 @@ export async function listConversations(
     unlisted: first.unlisted,
     behind: first.behind,
   })
+}
+
+/** Totals of usage. A service groups by one name, or by all. */
+export async function usageTotals(
+  remote: Remote,
+  { since, until, by, unscoped = false, ...rest }: TotalsOptions = {},
+): Promise<UsageTotals> {
+  if (unscoped)
+    throw notSupportedRemotely('unscoped', 'use a key with a prefix, which reaches conversations without a scope alone')
+  const query = { ...rest, since: timeOf(since), until: timeOf(until), by: by?.length === 1 ? by[0] : undefined }
+  return await remote.value('getTotals', { query })
 }
 
 /** The live messages of a moment. All pages are of the moment of the first one. */

@@ -31,6 +31,7 @@ import { createProofs } from './proofs.js'
 import { createRetention } from './retention.js'
 import { createSecrets } from './secrets.js'
 import { createSearching } from './searching.js'
+import { createTotals } from './totals.js'
 import { createTools } from './tools.js'
 import { createReceiving } from './receiving.js'
 import { createTranscripts } from './transcripts.js'
@@ -105,6 +106,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     ...createCompressing({ ...common, compacting }),
     ...searching.calls,
     ...createListing(common),
+    totals: createTotals(common),
     log: readLog,
     diff,
     explain,

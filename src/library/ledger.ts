@@ -42,6 +42,7 @@ import type { TriedPolicy, WhatIf } from '../editions/what-if.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import type { MessageInput } from '../domain/values/chat-message.js'
 import type { PriceTable } from '../domain/reports/prices.js'
+import type { GroupTotals, TotalGroup, Totals } from '../domain/reports/totals.js'
 import type { ViewName } from '../domain/values/view-names.js'
 import type { LogOrigin } from '../ports/manifest.js'
 import type { Chat, ChatOptions } from './chat-types.js'
@@ -119,6 +120,7 @@ export type { RecallEntry } from '../recall/entries.js'
 export type { StatedRule } from '../recall/stated-rules.js'
 export type { SearchHit } from '../retrieval/search.js'
 export type { ConversationStats, Stats, TotalStats, UncountedConversation } from '../history/stats.js'
+export type { GroupTotals, ModelTotals, TotalGroup, Totals } from '../domain/reports/totals.js'
 export type { LineSource, Withdrawn } from '../history/trace-line.js'
 export type { Context, ContextAsOf } from '../domain/compaction/context.js'
 export type { LiveMessages } from '../history/time-travel.js'
@@ -323,14 +325,12 @@ export type Followed =
   | { readonly kind: 'event'; readonly event: RecordedEvent }
   | { readonly kind: 'caught-up'; readonly position: number }
 
-/** Filters and order of a list of conversations. */
-export interface ListOptions extends WaitOptions {
+/** Which conversations to list or to sum. */
+export interface ConversationSelection {
   /** Tenant or owner. */
   readonly scope?: string
   /** Beginning of the id. */
   readonly prefix?: string
-  /** Only ids after this one, for reading page by page. Requires `sort: 'id'`. */
-  readonly after?: string
   /** Part of the id, the title or the project folder, in any case. */
   readonly match?: string
   /** The person whose key of a service began the conversation. */
@@ -348,6 +348,12 @@ export interface ListOptions extends WaitOptions {
   readonly since?: Date | string
   /** Only conversations without a message at or after this time. A `Date`, or ISO 8601 with its zone. */
   readonly until?: Date | string
+}
+
+/** Filters and order of a list of conversations. */
+export interface ListOptions extends WaitOptions, ConversationSelection {
+  /** Only ids after this one, for reading page by page. Requires `sort: 'id'`. */
+  readonly after?: string
   /**
    * `relevance` (default with `grep`): conversations that have the words of `grep` in their title, id or project folder
    * first, then those with all of them in one message. `updated` (default without): the most recent message first.
@@ -358,6 +364,27 @@ export interface ListOptions extends WaitOptions {
   readonly limit?: number
   /** If true, counts missing `lost` for up to 0.3 seconds. Default: false. */
   readonly countLost?: boolean
+}
+
+/** Options of totals. */
+export interface TotalsOptions extends WaitOptions, ConversationSelection {
+  /** If true, only conversations without a tenant or owner. Default: false. */
+  readonly unscoped?: boolean
+  /** By what to group. Default: by program and project. */
+  readonly by?: readonly TotalGroup[]
+  /** Maximum number of groups. Default: all. The total always includes all. */
+  readonly limit?: number
+}
+
+/** Usage of conversations, from the read models. */
+export interface UsageTotals {
+  /** The group that spent the most tokens is first. */
+  readonly groups: readonly GroupTotals[]
+  /** The number of all groups. */
+  readonly groupCount: number
+  readonly total: Totals
+  /** How far the read models lag, if other processes run the projections. Absent if they are up to date. */
+  readonly behind?: RowsLag
 }
 
 /** Options of statistics. */
@@ -609,6 +636,12 @@ export interface Ledger {
    * Lists conversations, by default the most recently updated first.
    */
   list(options?: ListOptions): Promise<ConversationList>
+  /**
+   * Returns the totals of conversations by program and project: messages, the usage of the models that wrote their answers
+   * and summaries, and its cost by the prices of the ledger. Answers of other programs count with the usage that their
+   * programs reported. Erased answers have none.
+   */
+  totals(options?: TotalsOptions): Promise<UsageTotals>
   /** Transcripts and actions of other programs. */
   readonly transcripts: Transcripts
   /** Editions: the same history compacted with another prompt, model or policy; and cycles that are undone. */

@@ -2,6 +2,7 @@
 import {
   listConversations,
   unlistedConversations,
+  type ConversationFilters,
   type ConversationSummary,
   type ListConversationsOptions,
 } from '../../projections/read-models/live-messages/queries.js'
@@ -12,13 +13,13 @@ import { parseInstant } from '../domain/values/moment.js'
 import { withoutUndefined } from '../lib/without-undefined.js'
 import { WAIT, type Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { Ledger, ListOptions } from './ledger.js'
+import type { ConversationSelection, Ledger, ListOptions } from './ledger.js'
 import { AFTER_NEEDS, bad, nameGiven, optionsGiven, type Names, wholeNumberGiven } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
 
-const LIST: Names<ListOptions> = {
-  ...WAIT,
+/** The options that select conversations. */
+export const CONVERSATION_FILTERS: Names<ConversationSelection> = {
   scope: true,
   match: true,
   person: true,
@@ -26,9 +27,14 @@ const LIST: Names<ListOptions> = {
   project: true,
   grep: true,
   prefix: true,
-  after: true,
   since: true,
   until: true,
+}
+
+const LIST: Names<ListOptions> = {
+  ...WAIT,
+  ...CONVERSATION_FILTERS,
+  after: true,
   sort: true,
   limit: true,
   countLost: true,
@@ -42,23 +48,28 @@ function timeOf(field: string, given: Date | string): string {
   return time
 }
 
-/** Which conversations to list, checked. */
-function filtersOf({ since, until, sort, limit, ...texts }: Omit<ListOptions, 'countLost'>): ListConversationsOptions {
+/** Which conversations are meant, checked. */
+export function filtersOf({ since, until, ...texts }: ConversationSelection): ConversationFilters {
   for (const [field, text] of Object.entries(texts)) if (text !== undefined) nameGiven(field, text)
-  if (sort !== undefined && !CONVERSATION_ORDERS.includes(sort))
-    throw bad('sort', `must be one of ${CONVERSATION_ORDERS.join(', ')}`)
-  if (sort === 'relevance' && texts.grep === undefined) throw bad('sort', 'can be relevance only with grep')
   if (texts.grep !== undefined && soughtWords(texts.grep).length > MAX_SOUGHT_WORDS)
     throw bad('grep', `has more than ${String(MAX_SOUGHT_WORDS)} words: put a sentence into double quotes`)
-  if (texts.after !== undefined && sort !== 'id') throw bad('after', AFTER_NEEDS)
-  wholeNumberGiven('limit', limit, 1)
   return {
     ...withoutUndefined(texts),
-    ...(sort === undefined ? {} : { sort }),
-    ...(limit === undefined ? {} : { limit }),
     ...(since === undefined ? {} : { since: timeOf('since', since) }),
     ...(until === undefined ? {} : { until: timeOf('until', until) }),
   }
+}
+
+/** Which conversations to list and in which order, checked. */
+function listOptionsOf({ sort, limit, after, ...selection }: Omit<ListOptions, 'countLost'>): ListConversationsOptions {
+  const filters = filtersOf(selection)
+  if (after !== undefined) nameGiven('after', after)
+  if (sort !== undefined && !CONVERSATION_ORDERS.includes(sort))
+    throw bad('sort', `must be one of ${CONVERSATION_ORDERS.join(', ')}`)
+  if (sort === 'relevance' && filters.grep === undefined) throw bad('sort', 'can be relevance only with grep')
+  if (after !== undefined && sort !== 'id') throw bad('after', AFTER_NEEDS)
+  wholeNumberGiven('limit', limit, 1)
+  return { ...filters, ...withoutUndefined({ sort, limit, after }) }
 }
 
 export interface ListingParts extends Pick<LedgerParts, 'db' | 'log' | 'lostCounts' | 'onProblem'> {
@@ -110,7 +121,7 @@ export function createListing(parts: ListingParts): Pick<Ledger, 'list'> {
       gate.open()
       const { waitFor, timeout, countLost: counts = false, ...given } = optionsGiven('list', options, LIST)
       if (typeof counts !== 'boolean') throw bad('countLost', 'must be true or false')
-      const filters = filtersOf(given)
+      const filters = listOptionsOf(given)
       await freshness.rows({ waitFor, timeout })
       const conversations = await listConversations(db, filters)
       const { match: _match, sort: _sort, limit: _limit, ...narrowing } = filters

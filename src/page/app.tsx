@@ -4,8 +4,9 @@
  */
 import { Hono, type Context } from 'hono'
 import { html } from 'hono/html'
+import { withoutUndefined } from '../lib/without-undefined.js'
 import { CONVERSATION_ORDERS, defaultOrder } from '../domain/values/conversation-order.js'
-import type { ConversationOrder, ListOptions } from '../library/ledger.js'
+import type { ConversationOrder, ConversationSelection, ListOptions } from '../library/ledger.js'
 import { faultOf, statusOf } from '../library/problem.js'
 import { summariesOf } from '../library/titles.js'
 import { asset, ASSET_CACHE } from './assets.js'
@@ -19,11 +20,16 @@ import { RecordRoutes } from './routes/records.js'
 import { Conversation } from './views/conversation.js'
 import { Conversations, Entry, type ListQuery } from './views/conversations.js'
 import { SEARCH, START } from './views/layout.js'
+import { TotalsTable } from './views/totals.js'
 import { SearchView } from './views/search.js'
 import { visible } from './views/text.js'
 import { VerifyView } from './views/verification.js'
 
 const ROWS = 100
+/** Programs and projects in the table of totals. */
+const GROUPS = 50
+/** The title of the totals. */
+const TOTALS = 'Totals'
 /** Delay between the start page and the first conversation that is rendered in advance. */
 const WARM_UP_DELAY_MS = 120
 const NO_FOCUS = { m: undefined, q: undefined, part: undefined }
@@ -68,6 +74,7 @@ class PageRoutes {
         : context.body(found.text, 200, { 'content-type': found.type, 'cache-control': ASSET_CACHE })
     })
     app.get('/', (context) => this.conversations(context))
+    app.get('/totals', (context) => this.totals(context))
     app.get('/row', (context) => this.row(context))
     app.get('/search', (context) => this.search(context))
     app.get('/verify', (context) => this.verification(context))
@@ -77,20 +84,14 @@ class PageRoutes {
   }
 
   private async conversations(context: Context): Promise<Response> {
-    const grep = param(context, 'grep')
+    const selection = selectionIn(context)
     const sort = param(context, 'sort')
-    const orders = ordersFor(grep)
+    const orders = ordersFor(selection.grep)
     const verified = param(context, 'verified')
     const query: ListQuery = {
-      grep,
-      person: param(context, 'person'),
-      program: param(context, 'program'),
-      project: param(context, 'project'),
-      scope: param(context, 'scope'),
-      since: param(context, 'since'),
-      until: param(context, 'until'),
+      ...selection,
       verified: VERIFY_STATUSES.find((status): status is VerifyStatus => status === verified),
-      sort: orders.find((order) => order === sort) ?? defaultOrder(grep),
+      sort: orders.find((order) => order === sort) ?? defaultOrder(selection.grep),
       page: wholeNumber(context, 'page') ?? 0,
     }
     const end = (query.page + 1) * ROWS
@@ -137,6 +138,20 @@ class PageRoutes {
         // The request for this conversation reports the error.
         .catch(() => undefined)
     }, WARM_UP_DELAY_MS).unref()
+  }
+
+  private async totals(context: Context): Promise<Response> {
+    const { foreground, options } = this.page
+    const selection = selectionOf(selectionIn(context))
+    const totals = await foreground.answer(async () => await options.ledger.totals({ ...selection, limit: GROUPS }))
+    return await this.page.answer(
+      context,
+      { title: TOTALS },
+      <>
+        <h1 class="title">{TOTALS}</h1>
+        <TotalsTable totals={totals} />
+      </>,
+    )
   }
 
   private async row(context: Context): Promise<Response> {
@@ -201,13 +216,28 @@ function timeOf(text: string, days: 0 | 1): string {
   return Number.isNaN(time) ? text : new Date(time).toISOString()
 }
 
+/** The filters of a list that its rows have. */
+type Selection = Omit<ListQuery, 'verified' | 'sort' | 'page'>
+
+const selectionIn = (context: Context): Selection => ({
+  grep: param(context, 'grep'),
+  person: param(context, 'person'),
+  program: param(context, 'program'),
+  project: param(context, 'project'),
+  scope: param(context, 'scope'),
+  since: param(context, 'since'),
+  until: param(context, 'until'),
+})
+
 /** The options of `list`, which does not know the verification status: then it reads all conversations. */
-function listOptions({ verified, sort, page: _page, since, until, ...filters }: ListQuery, limit: number): ListOptions {
-  return {
-    sort,
-    ...(verified === undefined ? { limit } : {}),
-    ...(since === undefined ? {} : { since: timeOf(since, 0) }),
-    ...(until === undefined ? {} : { until: timeOf(until, 1) }),
-    ...Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined)),
-  }
-}
+const listOptions = ({ verified, sort, page: _page, ...selection }: ListQuery, limit: number): ListOptions => ({
+  sort,
+  ...(verified === undefined ? { limit } : {}),
+  ...selectionOf(selection),
+})
+
+const selectionOf = ({ since, until, ...filters }: Selection): ConversationSelection => ({
+  ...(since === undefined ? {} : { since: timeOf(since, 0) }),
+  ...(until === undefined ? {} : { until: timeOf(until, 1) }),
+  ...withoutUndefined(filters),
+})

@@ -1,9 +1,11 @@
 /** Conversations, and their context. */
 import { z } from 'zod'
 import { CONVERSATION_ORDERS } from '../domain/values/conversation-order.js'
+import { TOTAL_GROUPS } from '../domain/reports/totals.js'
 import { VIEWS } from '../domain/values/view-names.js'
 import { count, optional, orUndefined, record } from './answer.js'
 import { context } from './answers/context.js'
+import { usageTotals } from './answers/totals.js'
 import { rowsLag } from './answers/projections.js'
 import { at, cursor, limit, next, ofConversation, revision, time, wait } from './fields.js'
 import { route } from './route.js'
@@ -31,6 +33,22 @@ const conversation = record({
   stopped: optional(z.string()),
 }).meta({ id: 'Conversation' })
 
+/** Which conversations a list or a sum is of. */
+const selection = {
+  scope: z.string().min(1).optional(),
+  prefix: z.string().min(1).optional().meta({ description: 'Beginning of the id' }),
+  match: z.string().min(1).optional().meta({ description: 'Part of the id, the title or the project folder' }),
+  person: z.string().min(1).optional().meta({ description: 'Name of the key that began the conversation' }),
+  program: z.string().min(1).optional().meta({ description: 'Program whose transcript was imported' }),
+  project: z.string().min(1).optional().meta({ description: 'Part of the project folder' }),
+  grep: z.string().min(1).optional().meta({
+    description:
+      'Words, in any order, of the id, title, project folder and messages; words in double quotes are an exact phrase',
+  }),
+  since: z.string().optional().meta({ description: 'Only conversations with a message at or after this time' }),
+  until: z.string().optional().meta({ description: 'Only conversations without a message at or after this time' }),
+}
+
 /** Conversations, page by page. */
 export const listConversations = route({
   id: 'listConversations',
@@ -42,18 +60,7 @@ export const listConversations = route({
   query: z.object({
     cursor,
     limit: limit(1_000, 100),
-    scope: z.string().min(1).optional(),
-    prefix: z.string().min(1).optional().meta({ description: 'Beginning of the id' }),
-    match: z.string().min(1).optional().meta({ description: 'Part of the id, the title or the project folder' }),
-    person: z.string().min(1).optional().meta({ description: 'Name of the key that began the conversation' }),
-    program: z.string().min(1).optional().meta({ description: 'Program whose transcript was imported' }),
-    project: z.string().min(1).optional().meta({ description: 'Part of the project folder' }),
-    grep: z.string().min(1).optional().meta({
-      description:
-        'Words, in any order, of the id, title, project folder and messages; words in double quotes are an exact phrase',
-    }),
-    since: z.string().optional().meta({ description: 'Only conversations with a message at or after this time' }),
-    until: z.string().optional().meta({ description: 'Only conversations without a message at or after this time' }),
+    ...selection,
     sort: z.enum(CONVERSATION_ORDERS).optional().meta({
       description:
         'Default id. Other orders may change between pages, so they have one page only. relevance needs grep',
@@ -66,6 +73,23 @@ export const listConversations = route({
     behind: optional(rowsLag),
     next,
   }).meta({ id: 'Conversations' }),
+})
+
+/** Totals of usage. */
+export const getTotals = route({
+  id: 'getTotals',
+  method: 'get',
+  path: '/v1/totals',
+  summary: 'Totals by program and project: conversations, messages, the usage of models and its cost',
+  roles: ['read', 'audit', 'operate'],
+  reach: 'some',
+  query: z.object({
+    ...selection,
+    by: z.enum(TOTAL_GROUPS).optional().meta({ description: 'By what to group. Default: by both' }),
+    limit: limit(10_000, 1_000),
+    ...wait,
+  }),
+  answer: usageTotals,
 })
 
 /** One conversation. */

@@ -15,6 +15,7 @@ import * as transcripts from './transcripts.js'
 
 export const routes = {
   listConversations: conversations.listConversations,
+  getTotals: conversations.getTotals,
   getConversation: conversations.getConversation,
   getContext: conversations.getContext,
   getLedger: conversations.getLedger,

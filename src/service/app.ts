@@ -157,7 +157,7 @@ const mayBegin = (name: RouteName, { bound }: Access): boolean =>
   name === 'appendMessages' || name === 'observe' || (name === 'compress' && (bound === undefined || 'prefix' in bound))
 
 /** Routes that search texts. They take longer than a read, and a store answers few of them at once. */
-const SEARCHES: ReadonlySet<string> = new Set<RouteName>(['search', 'useTool', 'listConversations'])
+const SEARCHES: ReadonlySet<string> = new Set<RouteName>(['search', 'useTool', 'listConversations', 'getTotals'])
 
 /** From this number of bytes on, the steps for a body take turns with other requests. */
 const LARGE_BODY = 262_144

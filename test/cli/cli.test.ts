@@ -480,6 +480,9 @@ describe('a ledger', () => {
         unpriced: [],
         models: [{ model: 'extractive-4', charge: { kind: 'free' } }],
       })
+      const byProgram = await run(['stats', '--by', 'program'])
+      expect(byProgram.stdout).toMatch(/^program +conversations .* cost\n\(none\) +2 +205 /u)
+      expect((await run(['stats', 'sample-harbour', '--by', 'both'])).status).toBe(2)
       const one = await run(['stats', 'sample-harbour'])
       expect(one.stdout).toMatch(/messages +201: .*\n.*compaction +\d+ cycles/u)
       expect(one.stdout).toContain('unauthorized 1')

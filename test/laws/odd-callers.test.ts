@@ -242,6 +242,9 @@ const entries: Readonly<Record<string, Entry>> = {
   'log.limit': (ledger, value) => drained(ledger.log('good', { limit: value })),
   'list.scope': (ledger, value) => ledger.list({ scope: value }),
   'list.options': (ledger, value) => ledger.list(value),
+  'totals.by': (ledger, value) => ledger.totals({ by: value }),
+  'totals.since': (ledger, value) => ledger.totals({ since: value }),
+  'totals.unscoped': (ledger, value) => ledger.totals({ unscoped: value }),
   ...Object.fromEntries(
     ['match', 'since', 'until', 'sort', 'limit'].map((field): [string, Entry] => [
       `list.${field}`,

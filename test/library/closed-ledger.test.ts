@@ -39,6 +39,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   'transcripts.observe': ['a', { program: 'somebody' }],
   'transcripts.handoff': ['a', { to: 'codex' }],
   list: [],
+  totals: [],
   'admin.verify': [],
   'admin.identity': [],
   'editions.whatIf': ['all', { policies: [{ name: 'as it is', settings: {} }] }],

@@ -108,6 +108,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
   const views = (): readonly (readonly [string, string])[] => [
     ['list', at('/')],
     ['list with filters', at('/', { program: 'claude-code', sort: 'tokens' })],
+    ['totals', at('/totals')],
     ['list without a match', at('/', { grep: 'nothing-has-this' })],
     ['conversation', at('/conversation', { c: 'talk' })],
     ['conversation from its beginning', at('/conversation', { c: 'talk', part: '0' })],

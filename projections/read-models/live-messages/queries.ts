@@ -132,14 +132,15 @@ const COLUMNS = `
 const LOST_COUNTS = `
   left join lost_counts n
     on n.conversation_id = c.conversation_id and n.version = $2 and n.revision >= c.last_compaction`
+const OPENINGS = `
+  left join lateral (
+    select words from conversation_openings w where w.conversation_id = c.conversation_id order by rank, revision limit 1
+  ) o on true`
 const TABLES = `
   from conversations c
   left join lateral (
     select count(*)::int4 as messages, sum(tokens) as tokens from live_messages m where m.conversation_id = c.conversation_id
-  ) l on true ${LOST_COUNTS}
-  left join lateral (
-    select words from conversation_openings w where w.conversation_id = c.conversation_id order by rank, revision limit 1
-  ) o on true
+  ) l on true ${LOST_COUNTS} ${OPENINGS}
   left join lateral (
     select created_at from archive_messages a where a.conversation_id = c.conversation_id order by revision limit 1
   ) f on true`
@@ -199,9 +200,12 @@ export async function conversation(sql: Sql, conversationId: string): Promise<Co
   return row === undefined ? undefined : summaryOf(row)
 }
 
-export interface ListConversationsOptions {
+/** Which conversations a query is of. */
+export interface ConversationFilters {
   /** Only conversations of this tenant or owner. */
   readonly scope?: string
+  /** True: only conversations without a tenant or owner. */
+  readonly unscoped?: boolean
   /** Only conversations with this text in their id, title or project folder, in any case. */
   readonly match?: string
   /** Only conversations that this person's key of a service began. */
@@ -214,8 +218,6 @@ export interface ListConversationsOptions {
   readonly grep?: string
   /** Only conversations with an id that starts with this text. */
   readonly prefix?: string
-  /** Only conversations with a greater id than this one, in byte order. */
-  readonly after?: string
   /**
    * Only conversations with a last message at this instant or later (ISO 8601, UTC, with milliseconds as in events). A
    * conversation without messages counts with its first event.
@@ -223,6 +225,11 @@ export interface ListConversationsOptions {
   readonly since?: string
   /** Only conversations with a last message before this instant. */
   readonly until?: string
+}
+
+export interface ListConversationsOptions extends ConversationFilters {
+  /** Only conversations with a greater id than this one, in byte order. */
+  readonly after?: string
   /** Default: `relevance` with `grep`, else `updated`. */
   readonly sort?: ConversationOrder
   /** Default: all. */
@@ -275,29 +282,16 @@ function soughtIn(grep: string, before: number): Sought {
   }
 }
 
-/**
- * Lists conversations, by default the one with the last message first. All are read by one statement: each message moves
- * a conversation to the front, so a caller that reads pages could miss it.
- */
-export async function listConversations(
-  sql: Sql,
-  {
-    scope,
-    match,
-    person,
-    program,
-    project,
-    grep,
-    prefix,
-    after,
-    since,
-    until,
-    sort = defaultOrder(grep),
-    limit,
-  }: ListConversationsOptions = {},
-): Promise<ConversationSummary[]> {
-  const values: unknown[] = [limit ?? null, packageVersion()]
-  const where: string[] = []
+/** Conditions on the conversation `c` and the words `o`, and what those of a `grep` need in addition. */
+interface Conditions {
+  readonly where: readonly string[]
+  readonly sought: Sought | undefined
+}
+
+/** @param values the parameters so far; those of the conditions are added */
+function conditionsOf(filters: ConversationFilters, values: unknown[]): Conditions {
+  const { scope, unscoped = false, match, person, program, project, grep, prefix, since, until } = filters
+  const where = unscoped ? ['c.scope is null'] : []
   const only = (value: string | undefined, condition: (parameter: string) => string): void => {
     if (value === undefined) return
     values.push(value)
@@ -309,7 +303,6 @@ export async function listConversations(
   only(program, (parameter) => `c.program = ${parameter}`)
   only(project, (parameter) => contains('c.project', parameter))
   only(prefix, (parameter) => `starts_with(c.conversation_id, ${parameter})`)
-  only(after, (parameter) => `c.conversation_id collate "C" > ${parameter}::text collate "C"`)
   only(since, (parameter) => `${LAST} >= ${parameter}`)
   only(until, (parameter) => `${LAST} < ${parameter}`)
   const sought = grep === undefined ? undefined : soughtIn(grep, values.length)
@@ -317,16 +310,47 @@ export async function listConversations(
     values.push(...sought.values)
     where.push(sought.condition)
   }
+  return { where, sought }
+}
+
+/**
+ * A query of the matching conversations, with the given columns of the table `conversations`.
+ * @param values the parameters so far; those of the conditions are added
+ */
+export function matchingConversations(columns: string, filters: ConversationFilters, values: unknown[]): string {
+  const { where, sought } = conditionsOf(filters, values)
+  const tables = filters.match === undefined && sought === undefined ? '' : `${OPENINGS}${sought?.tables ?? ''}`
+  return `select ${columns} from conversations c${tables} ${whereAll(where)}`
+}
+
+const whereAll = (conditions: readonly string[]): string =>
+  conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`
+
+/**
+ * Lists conversations, by default the one with the last message first. All are read by one statement: each message moves
+ * a conversation to the front, so a caller that reads pages could miss it.
+ */
+export async function listConversations(
+  sql: Sql,
+  { after, limit, ...filters }: ListConversationsOptions = {},
+): Promise<ConversationSummary[]> {
+  const { match, grep, sort = defaultOrder(grep) } = filters
+  const values: unknown[] = [limit ?? null, packageVersion()]
+  const { where: conditions, sought } = conditionsOf(filters, values)
+  const where = [...conditions]
+  if (after !== undefined) {
+    values.push(after)
+    where.push(`c.conversation_id collate "C" > $${String(values.length)}::text collate "C"`)
+  }
   const mayChooseFirst = sort === 'lost' && limit !== undefined && match === undefined && sought === undefined
   if (mayChooseFirst) {
     // No index has this order. Otherwise the rows of other tables would be read for each conversation.
-    const conditions = where.length === 0 ? '' : `where ${where.join(' and ')}`
-    const chosen = `select c.conversation_id from conversations c ${LOST_COUNTS} ${conditions} order by ${ORDER.lost} limit $1`
+    const chosen = `select c.conversation_id from conversations c ${LOST_COUNTS} ${whereAll(where)} order by ${ORDER.lost} limit $1`
     where.push(`c.conversation_id in (${chosen})`)
   }
   const rows = await sql.query<ConversationRow>(
     `${COLUMNS}${sought?.columns ?? ''} ${TABLES}${sought?.tables ?? ''}
-     ${where.length === 0 ? '' : `where ${where.join(' and ')}`} order by ${ORDER[sort]} limit $1`,
+     ${whereAll(where)} order by ${ORDER[sort]} limit $1`,
     values,
   )
   return rows.map(summaryOf)

@@ -13,7 +13,7 @@ import { writeNewFile } from '../../ports/new-file.js'
 export const page: CliCommand = {
   words: 'page [conversation]',
   describe: 'View the ledger in a browser on this machine, or write a report file',
-  uses: ['open'],
+  uses: ['open', 'price'],
   positionals: {
     conversation: { type: 'string', describe: 'Id or title of the conversation to open, or to report on' },
   },
@@ -39,7 +39,7 @@ export const page: CliCommand = {
     ])
     const words = { describeEvent, contextNotes }
     // The page searches by words only, so it needs no embedding model.
-    await withLedger(args.flags, { reads: true, ahead: false }, async ({ ledger, config }) => {
+    await withLedger(args.flags, { reads: true, ahead: false, prices: true }, async ({ ledger, config }) => {
       const conversation = named === undefined ? undefined : await conversationNamed(ledger, named)
       if (file !== undefined && conversation !== undefined) {
         const { reportOf } = await import('../../page/report.js')

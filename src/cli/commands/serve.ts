@@ -21,7 +21,7 @@ const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost|::1)$/u
 export const serve: CliCommand = {
   words: 'serve',
   describe: 'Serve the ledger over HTTP: the API, events, metrics and the page',
-  uses: ['open', 'record', 'summarize', 'search', 'recall'],
+  uses: ['open', 'record', 'summarize', 'search', 'recall', 'price'],
   policy: true,
   options: {
     host: text('Address to listen on [default: 127.0.0.1]'),
@@ -61,7 +61,7 @@ export const serve: CliCommand = {
   ],
   async run(args) {
     const settings = await settingsOf(args)
-    const needs = { creates: true, writes: true, searches: true } as const
+    const needs = { creates: true, writes: true, searches: true, prices: true } as const
     await withLedger(args.flags, needs, (session) => serveLedger(session, settings, args.json))
   },
 }

@@ -1,9 +1,11 @@
+import { TOTAL_GROUPS, type TotalGroup } from '../../domain/reports/totals.js'
 import type { Ledger, TotalStats } from '../../library/ledger.js'
 import { text, toggle, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
 import { CommandExit, EXIT } from '../errors.js'
-import { colours, count, line, many, note, noteColours, printable, write } from '../output.js'
+import { colours, count, line, many, note, noteColours, noteLag, printable, write } from '../output.js'
 import { conversationNamed } from '../find-conversation.js'
+import { isService } from '../../library/addresses.js'
 import { LedgerError } from '../../lib/ledger-error.js'
 import { toWire } from '../../domain/values/revision.js'
 import { titlesOf } from '../../library/titles.js'
@@ -34,6 +36,29 @@ async function printRecovery(args: CommandArgs): Promise<void> {
   })
 }
 
+/** Prints totals by program, project or both, from the read models. */
+async function printTotals(args: CommandArgs, by: readonly TotalGroup[]): Promise<void> {
+  if (args.text('conversation') !== undefined)
+    throw new LedgerError('Usage', '--by is for all conversations: leave out the conversation, or --by')
+  const limit = args.json ? args.whole('limit') : (args.whole('limit') ?? DEFAULT_LIMIT)
+  const [{ totalsLines }, { withCatchUpProgress }] = await Promise.all([
+    import('../reports/stats.js'),
+    import('../catching-up.js'),
+  ])
+  await withLedger(args.flags, { reads: true, prices: true }, async ({ ledger, config }) => {
+    if (isService(config.store) && config.origins['prices']?.startsWith('--') === true)
+      throw new LedgerError('Usage', '--prices has no effect on --by with a service, which uses its own prices')
+    const totals = await withCatchUpProgress(ledger.admin.projections, () =>
+      ledger.totals({ by, ...(limit === undefined ? {} : { limit }) }),
+    )
+    if (args.json) await line(toWire(totals))
+    else {
+      for (const each of totalsLines(totals, by)) await line(each)
+      noteLag(totals.behind)
+    }
+  })
+}
+
 export const stats: CliCommand = {
   words: 'stats [conversation]',
   describe: 'Show tokens spent and saved, cost, failures and time, by model',
@@ -41,10 +66,17 @@ export const stats: CliCommand = {
   reads: true,
   positionals: { conversation: { type: 'string', describe: 'Id or title of the conversation [default: all]' } },
   options: {
+    by: text('Totals of each program, of each project folder, or of both, instead', [...TOTAL_GROUPS, 'both']),
     recovery: toggle('Show calls and tokens from compactions to the next edit, with and without a note of `recall`'),
     limit: text('Conversations listed below the total, by tokens spent [default: 20; with --json all]'),
   },
   async run(args) {
+    const by = args.text('by')
+    if (by !== undefined) {
+      if (args.is('recovery')) throw new LedgerError('Usage', '--by cannot be combined with --recovery')
+      await printTotals(args, by === 'both' ? TOTAL_GROUPS : TOTAL_GROUPS.filter((name) => name === by))
+      return
+    }
     if (args.is('recovery')) {
       await printRecovery(args)
       return

@@ -1,15 +1,10 @@
 /** Prints statistics of conversations. */
 import type { Titles } from '../../library/titles.js'
 import { idWithTitle } from '../titles.js'
-import type { Cost, ConversationStats, ModelUse, Stats } from '../../library/ledger.js'
+import { costsText, costWords, modelTokens } from '../../domain/text/cost.js'
+import type { ConversationStats, GroupTotals, ModelUse, Stats, TotalGroup, UsageTotals } from '../../library/ledger.js'
 import { table } from '../layout.js'
 import { colours, count, many, printable } from '../output.js'
-
-const DIGITS = { maximumFractionDigits: 6, minimumFractionDigits: 2 } as const
-const money = new Intl.NumberFormat('en-US', DIGITS)
-
-const costText = ({ currency, amount }: Cost): string => `${money.format(amount)} ${currency}`
-const costsText = (costs: readonly Cost[]): string => costs.map(costText).join(' + ')
 
 const tokensSpent = (stats: Stats): number =>
   stats.models.reduce((sum, use) => sum + use.promptTokens + use.completionTokens, 0)
@@ -19,7 +14,7 @@ const chargeText = ({ charge, summaries, estimated }: Stats['models'][number]): 
     ? 'no model used, 0'
     : charge.kind === 'unpriced'
       ? 'no price'
-      : `${costText(charge)}${charge.asOf === undefined ? '' : `, price of ${charge.asOf}`}${estimated === 0 ? '' : estimated === summaries ? ', estimated' : ', partly estimated'}`
+      : `${costsText([charge])}${charge.asOf === undefined ? '' : `, price of ${charge.asOf}`}${estimated === 0 ? '' : estimated === summaries ? ', estimated' : ', partly estimated'}`
 
 const usageText = ({ summaries, estimated }: ModelUse): string =>
   `${count(summaries)}${estimated === 0 ? '' : ` (${count(estimated)} estimated)`}`
@@ -119,4 +114,34 @@ export class TopConversations {
   all(): ConversationStats[] {
     return this.candidates.toSorted((a, b) => weightOf(b) - weightOf(a)).slice(0, this.limit)
   }
+}
+
+const NAMES: Readonly<Record<TotalGroup, (group: GroupTotals) => string>> = {
+  program: ({ program = '(none)' }) => printable(program),
+  project: ({ project = '(none)' }) => printable(project),
+}
+
+/** The totals of each group and of all. */
+export function totalsLines({ groups, groupCount, total }: UsageTotals, by: readonly TotalGroup[]): string[] {
+  const figures = (totals: Omit<GroupTotals, TotalGroup>): string[] => [
+    count(totals.conversations),
+    count(totals.messages),
+    count(totals.tokens),
+    count(modelTokens(totals)),
+    printable(costWords(totals)),
+  ]
+  const rows = groups.map((group) => [...by.map((name) => NAMES[name](group)), ...figures(group)])
+  const head = [...by, 'conversations', 'messages', 'message tokens', 'model tokens', 'cost']
+  const numbers = new Set([0, 1, 2, 3].map((at) => by.length + at))
+  return [
+    ...table(head, [...rows, [...by.map((_name, at) => (at === 0 ? 'total' : '')), ...figures(total)]], numbers),
+    ...(groupCount > groups.length ? [colours.dim(`${count(groupCount - groups.length)} more: raise --limit`)] : []),
+    ...(total.cost.length === 0
+      ? []
+      : [
+          colours.dim(
+            'model tokens: as the programs and models reported them; cost: as reported, else by list prices or --prices',
+          ),
+        ]),
+  ]
 }

@@ -16,6 +16,10 @@ const priceSchema = z.strictObject(
   {
     promptPerMillion: amount,
     completionPerMillion: amount,
+    /** Prompt tokens that the provider read from its cache. Default: the price of the others. */
+    cacheReadPerMillion: amount.exactOptional(),
+    /** Prompt tokens that the provider wrote to its cache. Default: the price of the others. */
+    cacheWritePerMillion: amount.exactOptional(),
     /** ISO 4217: three capital letters. */
     currency: z
       .string({ error: (issue) => (issue.input === undefined ? 'is missing' : 'must be a text') })
@@ -72,17 +76,31 @@ export function priceOf(model: string, prices: PriceTable): Price | undefined {
 export interface TokenUsage {
   readonly promptTokens: number
   readonly completionTokens: number
+  /** The prompt tokens that the provider read from its cache; absent if it did not report them. */
+  readonly cachedTokens?: number | undefined
+  /** The prompt tokens that the provider wrote to its cache; absent if it did not report them. */
+  readonly cacheWriteTokens?: number | undefined
 }
 
 /** Prompt and completion tokens. */
 export const tokensOf = ({ promptTokens, completionTokens }: TokenUsage): number => promptTokens + completionTokens
 
-/**
- * The cost of usage in whole millionths of the price's currency: a price per million tokens is the same number of
- * millionths per token.
- */
-export const costMicros = ({ promptTokens, completionTokens }: TokenUsage, price: Price): number =>
-  Math.ceil(promptTokens * price.promptPerMillion + completionTokens * price.completionPerMillion)
+/** The cost of usage in millionths of the price's currency: a price per million tokens is that number per token. */
+function millionths(usage: TokenUsage, price: Price): number {
+  const { promptTokens, completionTokens, cachedTokens = 0, cacheWriteTokens = 0 } = usage
+  const { promptPerMillion, completionPerMillion } = price
+  const { cacheReadPerMillion = promptPerMillion, cacheWritePerMillion = promptPerMillion } = price
+  const otherTokens = Math.max(0, promptTokens - cachedTokens - cacheWriteTokens)
+  return (
+    otherTokens * promptPerMillion +
+    cachedTokens * cacheReadPerMillion +
+    cacheWriteTokens * cacheWritePerMillion +
+    completionTokens * completionPerMillion
+  )
+}
+
+/** The cost of usage in whole millionths of the price's currency. */
+export const costMicros = (usage: TokenUsage, price: Price): number => Math.ceil(millionths(usage, price))
 
 /** An amount of money. */
 export interface Cost {
@@ -116,9 +134,9 @@ export function costOf(
   if (isWithoutModel(by)) return { kind: 'free' }
   const price = priceOf(by.model, prices)
   if (price === undefined) return { kind: 'unpriced' }
-  const { promptPerMillion, completionPerMillion, currency, asOf } = price
-  const millionths = usage.promptTokens * promptPerMillion + usage.completionTokens * completionPerMillion
-  return { kind: 'priced', currency, amount: millionths / 1_000_000, ...(asOf === undefined ? {} : { asOf }) }
+  const { currency, asOf } = price
+  const units = millionths(usage, price) / 1_000_000
+  return { kind: 'priced', currency, amount: units, ...(asOf === undefined ? {} : { asOf }) }
 }
 
 /** The sum of the charges in each currency, by currency code. */

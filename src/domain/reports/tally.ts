@@ -31,6 +31,7 @@ export interface ModelUse extends TokenUsage {
    * of the prompt.
    */
   readonly estimated: number
+  readonly cachedTokens: number
   /** Total duration of the answers, in milliseconds. */
   readonly durationMs: number
 }
@@ -123,6 +124,7 @@ function addModels(a: readonly ModelUse[], b: readonly ModelUse[]): readonly Mod
             estimated: before.estimated + use.estimated,
             promptTokens: before.promptTokens + use.promptTokens,
             completionTokens: before.completionTokens + use.completionTokens,
+            cachedTokens: before.cachedTokens + use.cachedTokens,
             durationMs: before.durationMs + use.durationMs,
           },
     )
@@ -173,42 +175,68 @@ const isReused = ({ reused }: SummarizerRecord): boolean => reused === true
 export const isUnreported = (summarizer: SummarizerRecord): boolean =>
   summarizer.usage === undefined && !isWithoutModel(summarizer) && !isReused(summarizer)
 
-/**
- * The cost of a summary.
- * @param estimate the estimated usage, for a summary whose usage was not reported
- */
-function purchase(summarizer: SummarizerRecord, estimate: () => TokenUsage): Partial<Tally> {
-  if (isReused(summarizer)) return { reused: 1 }
-  const { provider, model, durationMs, fallback } = summarizer
-  const usage = summarizer.usage ?? (isWithoutModel(summarizer) ? { promptTokens: 0, completionTokens: 0 } : estimate())
-  const use: ModelUse = {
-    provider,
-    model,
-    summaries: 1,
-    estimated: isUnreported(summarizer) ? 1 : 0,
-    promptTokens: usage.promptTokens,
-    completionTokens: usage.completionTokens,
-    durationMs,
-  }
-  return { models: [use], summarizingMs: durationMs, fallbacks: fallback === true ? 1 : 0 }
+/** The usage of a model that one event reports. */
+export interface ReportedUse extends TokenUsage {
+  readonly provider: string
+  readonly model: string
+  readonly durationMs: number
 }
 
-/** The cost of a failed compaction: the rejected answers, if their usage was reported. */
-function spentInVain({ provider, model, rejectedAnswers = [] }: EventData<'CompactionFailed'>): Partial<Tally> {
-  const reported = rejectedAnswers.flatMap(({ usage, durationMs }) =>
-    usage === undefined ? [] : [{ ...usage, durationMs }],
+const NO_USAGE = { promptTokens: 0, completionTokens: 0 }
+
+/**
+ * The usage for a summary; undefined if it was reused.
+ * @param estimate the estimated usage, for a summary whose usage was not reported
+ */
+export function useOfSummary(summarizer: SummarizerRecord, estimate: () => TokenUsage): ReportedUse | undefined {
+  if (isReused(summarizer)) return undefined
+  const { provider, model, durationMs } = summarizer
+  const usage = summarizer.usage ?? (isWithoutModel(summarizer) ? NO_USAGE : estimate())
+  return { provider, model, durationMs, ...usage }
+}
+
+/** The usage of each rejected answer of a failed compaction, if it was reported. */
+export function usesInVain({
+  provider,
+  model,
+  rejectedAnswers = [],
+}: EventData<'CompactionFailed'>): readonly ReportedUse[] {
+  return rejectedAnswers.flatMap(({ usage, durationMs }) =>
+    usage === undefined ? [] : [{ provider, model, durationMs, ...usage }],
   )
+}
+
+/** The estimated completion tokens of a summary whose usage was not reported. */
+export const estimatedCompletion = (summary: string): number => defaultEstimator.text(summary)
+
+const modelUseOf = (use: ReportedUse, summaries: number, estimated: number): ModelUse => ({
+  provider: use.provider,
+  model: use.model,
+  summaries,
+  estimated,
+  promptTokens: use.promptTokens,
+  completionTokens: use.completionTokens,
+  cachedTokens: use.cachedTokens ?? 0,
+  durationMs: use.durationMs,
+})
+
+/** The cost of a summary; `estimate` as in `useOfSummary`. */
+function purchase(summarizer: SummarizerRecord, estimate: () => TokenUsage): Partial<Tally> {
+  const use = useOfSummary(summarizer, estimate)
+  if (use === undefined) return { reused: 1 }
   return {
-    models: reported.map(({ promptTokens, completionTokens, durationMs }) => ({
-      provider,
-      model,
-      summaries: 0,
-      estimated: 0,
-      promptTokens,
-      completionTokens,
-      durationMs,
-    })),
-    summarizingMs: reported.reduce((sum, { durationMs }) => sum + durationMs, 0),
+    models: [modelUseOf(use, 1, isUnreported(summarizer) ? 1 : 0)],
+    summarizingMs: use.durationMs,
+    fallbacks: summarizer.fallback === true ? 1 : 0,
+  }
+}
+
+/** The cost of a failed compaction. */
+function spentInVain(data: EventData<'CompactionFailed'>): Partial<Tally> {
+  const uses = usesInVain(data)
+  return {
+    models: uses.map((use) => modelUseOf(use, 0, 0)),
+    summarizingMs: uses.reduce((sum, { durationMs }) => sum + durationMs, 0),
   }
 }
 
@@ -220,7 +248,7 @@ export class TallyFold {
   private readonly fold: Fold
   /** Tokens of all messages. */
   private allTokens = 0
-  /** Tokens of the batches that may still be merged, by id. */
+  /** Tokens of all batches that were recorded so far, by id. */
   private readonly batchTokens = new Map<string, number>()
 
   constructor(conversationId: string, findEstimator: FindEstimator) {
@@ -249,17 +277,15 @@ export class TallyFold {
 
   /** Other batches and another window became active. */
   private applyReplacement({ batches }: EventData<ReplacementType>): void {
-    this.batchTokens.clear()
     for (const { batchId, tokens } of batches) this.batchTokens.set(batchId, tokens)
   }
 
   private resummarized(data: EventData<'BatchesResummarized'>): void {
     const promptTokens = data.sourceBatchIds.reduce((sum, id) => sum + (this.batchTokens.get(id) ?? 0), 0)
-    for (const id of data.sourceBatchIds) this.batchTokens.delete(id)
     this.batchTokens.set(data.batchId, data.tokens)
     this.add({
       made: { ...NOTHING_MADE, resummarizations: 1 },
-      ...purchase(data.summarizer, () => ({ promptTokens, completionTokens: defaultEstimator.text(summaryOf(data)) })),
+      ...purchase(data.summarizer, () => ({ promptTokens, completionTokens: estimatedCompletion(summaryOf(data)) })),
     })
   }
 
@@ -296,7 +322,7 @@ export class TallyFold {
     if (event.type === 'ChunkSummarized' || event.type === 'SummarySetAside') {
       const { summarizer, summary } = event.data
       this.add(
-        purchase(summarizer, () => ({ promptTokens: chunkTokens, completionTokens: defaultEstimator.text(summary) })),
+        purchase(summarizer, () => ({ promptTokens: chunkTokens, completionTokens: estimatedCompletion(summary) })),
       )
     } else if (event.type === 'BatchArchived') {
       this.batchTokens.set(event.data.batchId, event.data.tokens)

@@ -1,4 +1,4 @@
-/** The start page: rows are completed when they come into view, and the list follows the field while one types. */
+/** The start page: rows are completed when they come into view, totals when they are opened, and the list follows the field while one types. */
 import { all, fetchFragment, one } from './dom.js'
 
 const WAIT_MS = 150
@@ -27,9 +27,18 @@ const visibleRows = new IntersectionObserver(
   { rootMargin: '400px 0px' },
 )
 
-/** Completes the rows that come into view. */
+/** Replaces the content of a fold below its summary. */
+async function fetchTotals(fold: HTMLElement): Promise<void> {
+  const content = await fetchFragment(fold.dataset['totals'] ?? '').catch(() => undefined)
+  const totals = content === undefined ? null : one('#totals', content)
+  if (totals !== null) fold.lastElementChild?.replaceWith(totals)
+}
+
+/** Completes the rows that come into view, and the totals when they are opened. */
 export function watchRows(within: ParentNode): void {
   for (const row of all<HTMLElement>('[data-row]', within)) visibleRows.observe(row)
+  for (const fold of all<HTMLElement>('[data-totals]', within))
+    fold.addEventListener('toggle', () => void fetchTotals(fold), { once: true })
 }
 
 /** Fetches the list for the words in the field; the answer to the last words counts. */

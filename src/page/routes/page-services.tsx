@@ -20,7 +20,7 @@ import type { Words } from '../words.js'
 /** The part of the ledger that the page uses. */
 type PageLedger = Pick<
   Ledger,
-  'context' | 'messages' | 'log' | 'diff' | 'explain' | 'search' | 'list' | 'forgotten'
+  'context' | 'messages' | 'log' | 'diff' | 'explain' | 'search' | 'list' | 'totals' | 'forgotten'
 > & {
   readonly admin: Pick<Ledger['admin'], 'verify'>
   readonly editions: Pick<Ledger['editions'], 'list' | 'show' | 'compare'>

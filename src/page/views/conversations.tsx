@@ -147,7 +147,7 @@ function groupBy<T, Key>(items: readonly T[], keyOf: (item: T) => Key): Readonly
 }
 
 /** The name of a project: the last part of its folder. */
-const projectName = (folder: string): string => folder.split(/[/\\]/u).findLast((part) => part !== '') ?? folder
+export const projectName = (folder: string): string => folder.split(/[/\\]/u).findLast((part) => part !== '') ?? folder
 
 interface ListProps {
   list: ConversationList
@@ -301,6 +301,21 @@ function Filters({ query }: { query: ListQuery }): Child {
   )
 }
 
+/** A fold with the totals of the listed conversations. The browser fetches them when it opens: they read all rows. */
+function TotalsFold({ query }: { query: ListQuery }): Child {
+  // The verification status is not in the rows.
+  if (query.verified !== undefined) return null
+  const address = link('/totals', { ...query, verified: undefined, sort: undefined, page: undefined })
+  return (
+    <details class="totals" data-totals={address}>
+      <summary>Totals by program, project and cost</summary>
+      <p>
+        <a href={address}>Show the totals</a>
+      </p>
+    </details>
+  )
+}
+
 function Nothing({ query }: { query: ListQuery }): Child {
   const { sort: _sort, page: _page, ...filters } = query
   if (Object.values(filters).every((each) => each === undefined))
@@ -329,7 +344,7 @@ function Found({ query, list, now, ...props }: ListProps & { more: boolean }): C
           <Name text={conversationId} /> is stopped: {visible(reason)}
         </p>
       ))}
-      {conversations.length === 0 ? <Nothing query={query} /> : null}
+      {conversations.length === 0 ? <Nothing query={query} /> : <TotalsFold query={query} />}
       {periods === undefined ? (
         <div class="group">
           <ul class="entries">

@@ -7,7 +7,8 @@ import { revisionOrNone } from '../fields.js'
 /** Tokens that a model reported, or estimates of them. */
 export const usage = { promptTokens: count, completionTokens: count }
 
-const cost = { currency: z.string(), amount: z.number() }
+/** An amount of money. */
+export const cost = { currency: z.string(), amount: z.number() }
 const charge = unionByKind(
   record({ kind: z.literal('free') }),
   record({ kind: z.literal('unpriced') }),
@@ -19,6 +20,7 @@ const modelUse = record({
   ...usage,
   summaries: count,
   estimated: count,
+  cachedTokens: count,
   durationMs: z.number(),
   charge,
 })

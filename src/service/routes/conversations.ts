@@ -1,5 +1,6 @@
 /** Conversations and their contexts. */
 import { withoutUndefined } from '../../lib/without-undefined.js'
+import { totalsOf } from '../../domain/reports/totals.js'
 import { problem } from '../../library/problem.js'
 import type { Access } from '../access.js'
 import { cursorOf, placeOf } from '../cursors.js'
@@ -7,6 +8,10 @@ import { Refused } from '../problems.js'
 import { etagOf, type Handlers } from '../service.js'
 
 const PAGE = 100
+const MOST_GROUPS = 1_000
+
+/** The totals for a key that reaches no conversation of a request. */
+const NO_TOTALS = { groups: [], groupCount: 0, total: totalsOf([], {}) }
 
 /** The scope and the beginning of ids that a list is of; undefined if the key reaches none of what is asked for. */
 function withinBound(
@@ -46,6 +51,16 @@ export const conversationHandlers = {
     const next =
       conversations.length > limit && last !== undefined && sort === 'id' ? cursorOf(last.conversationId) : undefined
     return { body: withoutUndefined({ conversations: page, unlisted, behind, next }) }
+  },
+
+  async getTotals({ ledger }, { query, access }) {
+    const { scope, prefix, by, limit = MOST_GROUPS, ...rest } = query
+    const within = withinBound(access, { scope, prefix })
+    if (within === undefined) return { body: NO_TOTALS }
+    const { bound } = access
+    const unscoped = bound !== undefined && 'prefix' in bound ? true : undefined
+    const options = { ...within, ...rest, unscoped, by: by === undefined ? undefined : [by], limit }
+    return { body: await ledger.totals(withoutUndefined(options)) }
   },
 
   async getConversation({ ledger }, { params: { conversation }, query }) {
