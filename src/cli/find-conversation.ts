@@ -40,6 +40,10 @@ const WAYS: readonly ((name: string, row: Named) => boolean)[] = [
   (name, { title = '', ...row }) => hasWords(`${title} ${ownIdOf(row)}`, name),
 ]
 
+/** A word that stands for a conversation in the documentation and in the help, typed as it is written there. */
+const isPlaceholder = (name: string): boolean =>
+  /^(?:SESSION|CONVERSATION|CONV|ID)$/u.test(name) || /^[<[](?:session|conversation|conv|id)[>\]]$/iu.test(name)
+
 /** The conversations that the name may mean; empty if none. */
 export function conversationsMeant<Row extends Named>(name: string, rows: readonly Row[]): readonly Row[] {
   const searched = name.trim().toLowerCase()
@@ -86,6 +90,15 @@ function unknown(name: string, rows: readonly Named[]): LedgerError {
   })
 }
 
+function placeholder(name: string, rows: readonly Named[]): LedgerError {
+  const latest = rows.length === 0 ? `; ${HOW_TO_FILL}` : `. The latest:${linesOf(rows.slice(0, NEAREST))}`
+  return new LedgerError(
+    'NoSuchConversation',
+    `${printable(name)} stands for a conversation: replace it by the beginning of an id or words of a title; \`context-ledger list\` lists the conversations${latest}`,
+    { details: { conversationId: name, nearest: rows.slice(0, NEAREST).map(namedOf) } },
+  )
+}
+
 function several(name: string, found: readonly Named[]): LedgerError {
   const rest = found.length - MOST_NAMED
   return new LedgerError(
@@ -119,6 +132,7 @@ export async function conversationNamed(
   }
   const { conversations } = await ledger.list()
   if (conversations.some(({ conversationId }) => conversationId === name)) return name
+  if (isPlaceholder(name) && !conversations.some(({ title }) => title === name)) throw placeholder(name, conversations)
   const found = conversationsMeant(name, conversations)
   const [only] = found
   if (only === undefined) throw unknown(name, conversations)

@@ -1,12 +1,16 @@
 /**
  * `npm start`: a tour with the sample conversation: import with compaction, the model's context, the tokens saved, one
  * search hit with its provenance, and the next commands. Needs no key and no server. The ledger persists; a second run
- * skips the recorded messages and prints the same.
+ * skips the recorded messages and prints the same. `npm start -- --store DIR` uses another ledger.
  */
+import { parseArgs } from 'node:util'
 import { join } from 'node:path'
 import type { Context, Ledger, SearchHit } from '../library/ledger.js'
 import { viewText } from '../domain/compaction/context.js'
 import { contentText } from '../domain/values/message.js'
+import { thrownSentence } from '../domain/values/thrown.js'
+import { LedgerError } from '../lib/ledger-error.js'
+import { shellWord } from '../lib/shell-word.js'
 import { describeError } from './errors.js'
 import { DEFAULT_STORE, type Flags } from './flags.js'
 import { runImport } from './import/import-files.js'
@@ -20,7 +24,6 @@ const QUERY = 'why is the total of invoice INV-2026-00317 wrong'
 
 // A window so small that 201 messages need many cycles, and a buffer so small that batches are re-summarized.
 const POLICY = { 'model-max-tokens': '2400', buffer: '4' } as const
-const flags: Flags = { store: DEFAULT_STORE, summarizer: 'extractive', ...POLICY }
 
 const VIEW_LINES = 14
 const LINE_CHARACTERS = 150
@@ -86,9 +89,10 @@ async function showHit(hit: SearchHit | undefined): Promise<void> {
   await line(colours.dim(provenance(hit)))
 }
 
-/** The next commands; with `--store` if the environment names another store. */
-function nextCommands(hit: SearchHit | undefined): string[] {
-  const storeFlag = (process.env['CONTEXT_LEDGER_STORE'] ?? '') === '' ? '' : ` --store ${DEFAULT_STORE}`
+/** The next commands; with `--store` if they would open another store without it. */
+function nextCommands(store: string, hit: SearchHit | undefined): string[] {
+  const usual = process.env['CONTEXT_LEDGER_STORE'] || DEFAULT_STORE
+  const storeFlag = store === usual ? '' : ` --store ${shellWord(store)}`
   const from = hit === undefined ? '' : ` --from ${hit.firstRevision.toString()} --limit 5`
   return [
     `context ${CONVERSATION}`,
@@ -102,7 +106,21 @@ function nextCommands(hit: SearchHit | undefined): string[] {
   ].map((words) => (words === '--help' ? 'npx context-ledger --help' : `npx context-ledger ${words}${storeFlag}`))
 }
 
-async function play(): Promise<void> {
+/** The store that the arguments name. */
+function storeOf(args: readonly string[]): string {
+  try {
+    const { values } = parseArgs({ args: [...args], options: { store: { type: 'string', default: DEFAULT_STORE } } })
+    return values.store
+  } catch (error) {
+    throw new LedgerError(
+      'Usage',
+      `${thrownSentence(error)}: \`npm start\` takes --store DIR alone; \`npx context-ledger --help\` lists the commands`,
+    )
+  }
+}
+
+async function play(store: string): Promise<void> {
+  const flags: Flags = { store, summarizer: 'extractive', ...POLICY }
   await heading(
     `1. Import ${SAMPLE}: a day of a coding agent, one message at a time, for a model of ${count(Number(POLICY['model-max-tokens']))} tokens`,
   )
@@ -110,7 +128,7 @@ async function play(): Promise<void> {
     files: [SAMPLE],
     json: false,
   })
-  await withLedger({ store: DEFAULT_STORE }, {}, async ({ ledger }) => {
+  await withLedger({ store }, {}, async ({ ledger }) => {
     const context = await ledger.context(CONVERSATION)
     await heading('2. The model’s context now (shortened for the screen)')
     await showContext(context)
@@ -121,13 +139,13 @@ async function play(): Promise<void> {
     const hit = hits.find(({ batchId }) => batchId !== null) ?? hits[0]
     await showHit(hit)
     await heading('5. Continue with this ledger')
-    for (const command of nextCommands(hit)) await line(`  ${command}`)
+    for (const command of nextCommands(store, hit)) await line(`  ${command}`)
   })
 }
 
 await watchOutput()
 try {
-  await play()
+  await play(storeOf(process.argv.slice(2)))
   await allWritten()
 } catch (error) {
   const { exitCode, message } = await describeError(error)

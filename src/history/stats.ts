@@ -72,14 +72,15 @@ function priced({ models, ...tally }: Tally, prices: PriceTable): Stats {
 }
 
 /**
- * Tokens of the messages from the first to the last one of a chunk, read again. A chunk is short, and only a few have no
- * reported usage, so the tokens of all messages are not kept in memory.
+ * Tokens of a chunk's messages, read again. A chunk is short, and only a few have no reported usage, so the tokens of
+ * all messages are not kept in memory.
  */
 async function tokensOfChunk(
   log: Log,
   conversationId: string,
   { data }: RecordedEvent<'ChunkSummarized'>,
 ): Promise<number> {
+  const ids = new Set(data.messageIds)
   const limit = data.lastRevision - data.firstRevision + 1
   let tokens = 0
   for await (const stored of log.store.readStream(conversationStream(conversationId), {
@@ -88,7 +89,7 @@ async function tokensOfChunk(
   })) {
     if (stored.type !== 'MessageAppended') continue
     const event = await decodeEvent(stored, log)
-    if (isOfType(event, 'MessageAppended')) tokens += event.data.tokens
+    if (isOfType(event, 'MessageAppended') && ids.has(event.data.messageId)) tokens += event.data.tokens
   }
   return tokens
 }

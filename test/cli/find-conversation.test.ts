@@ -1,7 +1,10 @@
 /** Conversations that a person names by a part of their id or title. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { conversationNamed, conversationsMeant, conversationsNamed } from '../../src/cli/find-conversation.js'
+import { commands, groups } from '../../src/cli/commands/index.js'
 import { shortIds } from '../../src/cli/short-ids.js'
 import { mostSimilar } from '../../src/domain/text/similar.js'
 import type { Ledger } from '../../src/index.js'
@@ -64,6 +67,24 @@ describe('the most similar texts', () => {
   })
 })
 
+/** The words that the documentation has where a command takes a conversation. */
+function wordsOfDocumentation(): string[] {
+  const pages = [
+    'README.md',
+    ...readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((name) => join('docs', name)),
+  ]
+  const text = pages.flatMap((page) => (page.endsWith('.md') ? [readFileSync(page, 'utf8')] : [])).join('\n')
+  const ofConversation = [...commands, ...groups.flatMap((group) => group.commands)].filter(({ words }) =>
+    /[<[]conversations?(?:\.\.)?[\]>]/u.test(words),
+  )
+  const found = ofConversation.flatMap(({ words }) => {
+    const [verb = ''] = words.split(/ [<[]/u)
+    return [...text.matchAll(new RegExp(`\\b${verb} \\[?([A-Z]{2,})\\b`, 'gu'))].map(([, word = '']) => word)
+  })
+  // The command then takes something else.
+  return [...new Set(found)].filter((word) => word !== 'EDITION' && word !== 'FILE')
+}
+
 describe('in a ledger', () => {
   let ledger: Ledger
   let empty: Ledger
@@ -107,6 +128,20 @@ describe('in a ledger', () => {
       message: expect.stringMatching(/^there is no conversation "run-9" .*The nearest:(?:\n {2}run.*){3}$/u),
       details: { conversationId: 'run-9', nearest: [expect.anything(), expect.anything(), expect.anything()] },
     })
+  })
+
+  it('a word that stands for a conversation in the documentation is refused, though a title has it', async () => {
+    const words = wordsOfDocumentation()
+    expect(words).toEqual(expect.arrayContaining(['CONV', 'SESSION']))
+    await ledger.append('about', { role: 'user', content: `About ${words.join(' ')} and conversation and id` })
+    for (const word of [...words, '<session>', '[conversation]', 'ID'])
+      await expect(conversationNamed(ledger, word)).rejects.toMatchObject({
+        kind: 'NoSuchConversation',
+        message: expect.stringMatching(/stands for a conversation.*The latest:(?:\n {2}.*){3}$/u),
+      })
+    await ledger.append('CONV', { role: 'user', content: 'hi' })
+    expect(await conversationNamed(ledger, 'CONV')).toBe('CONV')
+    expect(await conversationNamed(ledger, 'session')).toBe('about')
   })
 
   it('an empty ledger says how to fill it', async () => {

@@ -31,7 +31,9 @@ const usage: Table = {
     revision: 'int8',
     /** 0: the event itself. 1: the usage of an earlier answer, which the event reports. */
     part: 'int4',
-    /** Estimated tokens of the message; null if the event is no message. */
+    /** Null if the event is no message. */
+    message_id: 'text',
+    /** Estimated tokens of the message. */
     tokens: 'int8',
     withdrawn: 'boolean',
     /** Whether a model wrote the message. */
@@ -48,10 +50,11 @@ const usage: Table = {
     cache_write_tokens: 'int8',
     /** In US dollars, if the program reports it. */
     cost: 'float8',
-    /** For a summary without reported usage: the first and the last message that it was made from. */
+    /** For a summary without reported usage: the messages that it was made from, as JSON text, and where they are. */
+    source_message_ids: 'text',
     first_revision: 'int8',
     last_revision: 'int8',
-    /** The same for a summary of batches, as JSON text. */
+    /** The same for a summary of batches. */
     source_batch_ids: 'text',
   },
   key: ['conversation_id', 'edition_id', 'revision', 'part'],
@@ -95,11 +98,11 @@ const answerCells = (attributes: Readonly<Record<string, unknown>>): Row => ({
 })
 
 function messageRows(event: RecordedEvent<'MessageAppended'>): readonly RowChange[] {
-  const { role, tokens, attributes } = event.data
-  if (role !== 'assistant' && attributes === undefined) return [put(event, { tokens })]
+  const { messageId: message_id, role, tokens, attributes } = event.data
+  if (role !== 'assistant' && attributes === undefined) return [put(event, { message_id, tokens })]
   const earlier = attributes?.['earlierUsage']
   return [
-    put(event, { tokens, ...(role === 'assistant' ? answerCells(attributes ?? {}) : {}) }),
+    put(event, { message_id, tokens, ...(role === 'assistant' ? answerCells(attributes ?? {}) : {}) }),
     ...(isRecord(earlier)
       ? [put(event, { answer_id: textCell(earlier[ANSWER]), ...reportedCells(earlier['usage']) }, 1)]
       : []),
@@ -162,8 +165,12 @@ export const usageProjection: Projection = {
       return Object.keys(cells).length === 0 ? [] : [put(event, { model: textCell(event.data.told.model), ...cells })]
     }),
     ChunkSummarized: (event) => {
-      const { summarizer, summary, firstRevision, lastRevision } = event.data
-      return summaryRows(event, summarizer, summary, { first_revision: firstRevision, last_revision: lastRevision })
+      const { summarizer, summary, messageIds, firstRevision, lastRevision } = event.data
+      return summaryRows(event, summarizer, summary, {
+        source_message_ids: JSON.stringify(messageIds),
+        first_revision: firstRevision,
+        last_revision: lastRevision,
+      })
     },
     SummarySetAside: (event) => summaryRows(event, event.data.summarizer, event.data.summary, {}),
     BatchesResummarized: (event) =>

@@ -47,12 +47,13 @@ const totalsQuery = (chosen: string): string => `
     )
   ),
   summaries as (
-    select c.program, c.project, u.*, u.first_revision is not null or u.source_batch_ids is not null as is_estimate,
+    select c.program, c.project, u.*, u.source_message_ids is not null or u.source_batch_ids is not null as is_estimate,
       case
-        when u.first_revision is not null then (
+        when u.source_message_ids is not null then (
           select sum(m.tokens) from model_usage m
           where m.conversation_id = u.conversation_id and m.edition_id = '' and m.part = 0
-            and m.revision between u.first_revision and u.last_revision)
+            and m.revision between u.first_revision and u.last_revision
+            and m.message_id in (select jsonb_array_elements_text(u.source_message_ids::jsonb)))
         when u.source_batch_ids is not null then (
           select sum(b.tokens) from batches b
           where b.conversation_id = u.conversation_id

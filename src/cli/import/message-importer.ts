@@ -2,6 +2,7 @@
 import { isLedgerError, LedgerError } from '../../lib/ledger-error.js'
 import { either as E } from 'fp-ts'
 import { messageHash, parseMessage } from '../../domain/values/message.js'
+import { withinValues } from '../../importers/content-part.js'
 import type { AppendOptions, Ledger, MessageInput } from '../../library/ledger.js'
 
 import type { ImportedFile } from './imported-file.js'
@@ -11,11 +12,14 @@ function withPlace(error: unknown, where: string): unknown {
   return new LedgerError(error.kind, `${where}: ${error.message}`)
 }
 
-/** Hashes of the recorded messages by id, to skip recorded messages without a store call for each. */
+/**
+ * Hashes of the recorded messages by id, to skip recorded messages without a store call for each. Up to 0.11.0 a message
+ * could have any number of JSON values; it counts in the form in which a file is read now.
+ */
 async function recordedMessages(ledger: Ledger, conversationId: string): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
   for await (const event of ledger.log(conversationId))
-    if (event.type === 'MessageAppended') found.set(event.data.messageId, messageHash(event.data))
+    if (event.type === 'MessageAppended') found.set(event.data.messageId, messageHash(withinValues(event.data)))
   return found
 }
 
@@ -75,6 +79,13 @@ export class MessageImporter {
         this.recorded ??= await recordedMessages(this.ledger, conversationId)
       }
     } catch (error) {
+      if (isLedgerError(error, 'MessageIdTaken')) {
+        this.recorded ??= await recordedMessages(this.ledger, conversationId)
+        if (isRecorded(this.recorded, message)) {
+          this.imported.alreadyThere += 1
+          return
+        }
+      }
       if (!isLedgerError(error, 'SubjectErased')) throw withPlace(error, where)
       this.imported.ofErased += 1
       return

@@ -44,7 +44,7 @@ describe('a price table', () => {
     [
       { m: { promptPerMillion: 1, completionPerMillion: 1, currency: 'USD', perCall: 1 } },
       'm.perCall',
-      'is no field of a price; there are promptPerMillion, completionPerMillion, currency, asOf',
+      'is no field of a price; there are promptPerMillion, completionPerMillion, cacheReadPerMillion, cacheWritePerMillion, currency, asOf',
     ],
   ])('%j: names the field %s', (input, field, detail) => {
     expect(parsePrices(input)).toEqual(E.left({ kind: 'BadPrices', field, detail }))

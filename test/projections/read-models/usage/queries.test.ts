@@ -238,7 +238,7 @@ describeOnDatabases('totals of usage', (database) => {
           if (type === 'BatchesResummarized' && data.summarizer.usage === undefined) estimates.merged += 1
         }
       }),
-      { numRuns: runsOf(40), examples: [[everyStep, [], 7]], timeout: 120_000 },
+      { numRuns: runsOf(30), examples: [[everyStep, [], 7]], timeout: 60_000 },
     )
     expect(estimates.chunk).toBeGreaterThan(0)
     expect(estimates.merged).toBeGreaterThan(0)
