@@ -112,7 +112,13 @@ const QUOTATIONS = [
   ['\n\nConversation:\n', ''],
 ] as const
 /** The beginning of a quoted message. */
-const SPEAKER = /^\[(User|Assistant|Bot)\]: /u
+const SPEAKER = /^\[(User|Assistant|Bot|Tool result)\]: /u
+const ROLES: Readonly<Record<string, 'user' | 'assistant' | 'tool'>> = {
+  User: 'user',
+  Assistant: 'assistant',
+  Bot: 'assistant',
+  'Tool result': 'tool',
+}
 
 /** The hashes of the messages that a question quotes in its text. */
 export function quotedHashes(request: Pick<ProxyRequest, 'messages'>, redact: Redact): ReadonlySet<string> {
@@ -121,8 +127,8 @@ export function quotedHashes(request: Pick<ProxyRequest, 'messages'>, redact: Re
   return new Set(
     (quotation ?? '').split(/\n(?=\[[A-Z][\w ]*\]: )/u).flatMap((message) => {
       const [beginning = '', speaker] = SPEAKER.exec(message) ?? []
-      if (speaker === undefined) return []
-      const role = speaker === 'User' ? 'user' : 'assistant'
+      const role = speaker === undefined ? undefined : ROLES[speaker]
+      if (role === undefined) return []
       // A blank line separates two messages.
       const content = message.slice(beginning.length).replace(/\n$/u, '')
       return [messageHash(redact({ role, content }))]

@@ -17,7 +17,7 @@ import { jsonText, listOf, type Fields } from '../model-apis/json.js'
 /** A message of the list. */
 export interface Entry extends ClearableMessage {
   readonly hash: string
-  /** The hash of the text without the calls, as a program quotes it; undefined if the message has no calls or no text. */
+  /** The hash of the text without calls and ids, as a program quotes it; undefined if it is that of the message. */
   readonly textHash?: string
   readonly role: string
   readonly callId: string | undefined
@@ -130,9 +130,9 @@ export const instructionIdAt = (
   hash: string,
 ): string => messageIdAfter(conversation, `instruction ${String(index)}`, hash)
 
-/** The hash of the text of a message that also has calls. */
+/** The hash of the text of a message that also has calls, or answers one. */
 export function withTextHash({ role, content, tool_calls: calls }: Fields): Pick<Entry, 'textHash'> {
-  const text = listOf(calls).length === 0 ? '' : contentText(content)
+  const text = role === 'tool' || listOf(calls).length > 0 ? contentText(content) : ''
   return text.trim() === '' ? {} : { textHash: messageHash({ role, content: text }) }
 }
 

@@ -14,6 +14,7 @@ import { startUpstream, type UpstreamStub } from '../support/upstream-stub.js'
 interface Message {
   readonly role: string
   readonly content: string
+  readonly tool_calls?: readonly object[]
 }
 const user = (content: string): Message => ({ role: 'user', content })
 const assistant = (content: string): Message => ({ role: 'assistant', content })
@@ -42,7 +43,12 @@ interface Program {
 
 const TAIL = 'It has a goal, a state and next steps. You must not leave out a path.'
 const quoted = (list: readonly Message[], names: { readonly user: string; readonly assistant: string }): string =>
-  list.map(({ role, content }) => `[${role === 'user' ? names.user : names.assistant}]: ${content}`).join('\n\n')
+  list
+    .flatMap(({ role, content, tool_calls: calls }) => [
+      `[${role === 'tool' ? 'Tool result' : role === 'user' ? names.user : names.assistant}]: ${content}`,
+      ...(calls === undefined ? [] : ['[Assistant tool calls]: f()']),
+    ])
+    .join('\n\n')
 const PI = { user: 'User', assistant: 'Assistant' }
 const system = (content: string): Message => ({ role: 'system', content })
 const PI_SYSTEM = system(`You are a context summarization assistant. ${TAIL}`)
@@ -318,44 +324,42 @@ describe.each(MODES)('in the mode %s', (mode) => {
 })
 
 describe.each(MODES)('a quotation without the calls of the answers, in the mode %s', (mode) => {
-  it.each([PROGRAMS[0], PROGRAMS[1], PROGRAMS[2]])(
-    'of $name is about the conversation with these calls',
-    async (program) => {
-      const words = `${program?.name ?? ''} with calls, ${mode}`
-      const instructions = system(`You are ${words}.`)
-      const prompt = user(`Look at the hulls, ${words}.`)
-      const call = { id: 'c1', name: 'f', input: {} }
-      const caller = {
-        ...assistant(`I look at them, ${words}.`),
-        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }],
-      }
-      const result = { role: 'tool', tool_call_id: 'c1', content: 'Nine hulls.' }
-      const last = assistant(`There are nine hulls, ${words}.`)
-      const states: (string | null)[] = []
-      const ids = new Set<string | null>()
-      const send = async (messages: readonly object[], answer: Parameters<typeof chat.whole>[0], hasTools: boolean) => {
-        upstream.answerWith(chat.whole(answer))
-        const proxy = proxies.get(mode)
-        const response = await fetch(`${proxy?.url ?? ''}/v1/chat/completions`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ model: 'm', messages, ...(hasTools ? { tools: TOOLS } : {}) }),
-        })
-        await response.text()
-        await proxy?.settled()
-        states.push(response.headers.get('x-context-ledger'))
-        ids.add(response.headers.get('x-context-ledger-conversation'))
-      }
-      await send([instructions, prompt], { text: caller.content, calls: [call] }, true)
-      await send([instructions, prompt, caller, result], { text: last.content }, true)
-      const question = program?.ask(instructions, [prompt, assistant(caller.content), last])
-      await send(
-        question?.messages ?? [],
-        { text: 'Nine hulls were counted in this session, and nothing is open.' },
-        false,
-      )
-      expect(states.at(-1)).toBe('side call; not recorded')
-      expect([...ids]).toEqual([expect.stringContaining('proxy/')])
-    },
+  const cases = PROGRAMS.slice(0, 3).flatMap((program) =>
+    (['all', 'a part of the last turn'] as const).map((part) => ({ name: program.name, part, program })),
   )
+  it.each(cases)('of $name, of $part, is about the conversation with these calls', async ({ name, part, program }) => {
+    const words = `${name} with calls, ${part}, ${mode}`
+    const instructions = system(`You are ${words}.`)
+    const begin = [user(`Good morning, ${words}.`), assistant(`Good morning to you, ${words}.`)]
+    const prompt = user(`Look at the hulls, ${words}.`)
+    const caller = {
+      ...assistant(`I look at them, ${words}.`),
+      tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }],
+    }
+    const result = { role: 'tool', tool_call_id: 'c1', content: 'Nine hulls.' }
+    const last = assistant(`There are nine hulls, ${words}.`)
+    const states: (string | null)[] = []
+    const ids = new Set<string | null>()
+    const send = async (messages: readonly object[], answer: Parameters<typeof chat.whole>[0], hasTools = true) => {
+      upstream.answerWith(chat.whole(answer))
+      const proxy = proxies.get(mode)
+      const response = await fetch(`${proxy?.url ?? ''}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'm', messages, ...(hasTools ? { tools: TOOLS } : {}) }),
+      })
+      await response.text()
+      await proxy?.settled()
+      states.push(response.headers.get('x-context-ledger'))
+      ids.add(response.headers.get('x-context-ledger-conversation'))
+    }
+    const list = [...begin, prompt, caller, result]
+    await send([instructions, ...begin.slice(0, 1)], { text: begin[1]?.content ?? '' })
+    await send([instructions, ...begin, prompt], { text: caller.content, calls: [{ id: 'c1', name: 'f', input: {} }] })
+    await send([instructions, ...list], { text: last.content })
+    const { messages } = program.ask(instructions, part === 'all' ? [...list, last] : list.slice(2))
+    await send(messages, { text: 'Nine hulls were counted in this session, and nothing is open.' }, false)
+    expect(states.at(-1)).toBe('side call; not recorded')
+    expect([...ids]).toEqual([expect.stringContaining('proxy/')])
+  })
 })
