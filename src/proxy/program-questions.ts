@@ -129,8 +129,7 @@ export function quotedHashes(request: Pick<ProxyRequest, 'messages'>, redact: Re
       const [beginning = '', speaker] = SPEAKER.exec(message) ?? []
       const role = speaker === undefined ? undefined : ROLES[speaker]
       if (role === undefined) return []
-      // A blank line separates two messages.
-      const content = message.slice(beginning.length).replace(/\n$/u, '')
+      const content = message.slice(beginning.length).trimEnd()
       return [messageHash(redact({ role, content }))]
     }),
   )

@@ -17,7 +17,7 @@ import { jsonText, listOf, type Fields } from '../model-apis/json.js'
 /** A message of the list. */
 export interface Entry extends ClearableMessage {
   readonly hash: string
-  /** The hash of the text without calls and ids, as a program quotes it; undefined if it is that of the message. */
+  /** The hash of the text without calls and ids, as a program quotes it; undefined if equal to `hash`. */
   readonly textHash?: string
   readonly role: string
   readonly callId: string | undefined
@@ -130,10 +130,11 @@ export const instructionIdAt = (
   hash: string,
 ): string => messageIdAfter(conversation, `instruction ${String(index)}`, hash)
 
-/** The hash of the text of a message that also has calls, or answers one. */
+/** The hash of the text of a message that also has calls, answers one, or ends with a space. */
 export function withTextHash({ role, content, tool_calls: calls }: Fields): Pick<Entry, 'textHash'> {
-  const text = role === 'tool' || listOf(calls).length > 0 ? contentText(content) : ''
-  return text.trim() === '' ? {} : { textHash: messageHash({ role, content: text }) }
+  const text = contentText(content).trimEnd()
+  const isText = role !== 'tool' && listOf(calls).length === 0 && (typeof content !== 'string' || text === content)
+  return isText || text === '' ? {} : { textHash: messageHash({ role, content: text }) }
 }
 
 /** The entry of a message that is recorded under an id. */

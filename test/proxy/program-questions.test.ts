@@ -336,7 +336,7 @@ describe.each(MODES)('a quotation without the calls of the answers, in the mode 
       ...assistant(`I look at them, ${words}.`),
       tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }],
     }
-    const result = { role: 'tool', tool_call_id: 'c1', content: 'Nine hulls.' }
+    const result = { role: 'tool', tool_call_id: 'c1', content: 'Nine hulls.\n' }
     const last = assistant(`There are nine hulls, ${words}.`)
     const states: (string | null)[] = []
     const ids = new Set<string | null>()
