@@ -40,7 +40,7 @@ const WAYS: readonly ((name: string, row: Named) => boolean)[] = [
   (name, { title = '', ...row }) => hasWords(`${title} ${ownIdOf(row)}`, name),
 ]
 
-/** A word that stands for a conversation in the documentation and in the help, typed as it is written there. */
+/** A word that is a placeholder for a conversation in the documentation and in the help, typed as it is written there. */
 const isPlaceholder = (name: string): boolean =>
   /^(?:SESSION|CONVERSATION|CONV|ID)$/u.test(name) || /^[<[](?:session|conversation|conv|id)[>\]]$/iu.test(name)
 
@@ -94,7 +94,7 @@ function placeholder(name: string, rows: readonly Named[]): LedgerError {
   const latest = rows.length === 0 ? `; ${HOW_TO_FILL}` : `. The latest:${linesOf(rows.slice(0, NEAREST))}`
   return new LedgerError(
     'NoSuchConversation',
-    `${printable(name)} stands for a conversation: replace it by the beginning of an id or words of a title; \`context-ledger list\` lists the conversations${latest}`,
+    `${printable(name)} is a placeholder for a conversation: replace it by the beginning of an id or words of a title; \`context-ledger list\` lists the conversations${latest}`,
     { details: { conversationId: name, nearest: rows.slice(0, NEAREST).map(namedOf) } },
   )
 }

@@ -59,7 +59,7 @@ const OPTIONS: Names<ImportTranscriptOptions> = {
 /** Characters of a file's beginning that a complaint shows. */
 const SHOWN = 120
 
-/** The programs whose transcripts can be imported. */
+/** The programs with an importer. */
 export const programs = (): string[] => importers.map(({ program }) => program)
 
 /** The program of a file: as named, else recognized by its content. */

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { revisionOrNoneInJson } from '../domain/values/revision.js'
 
-/** A detail that is a revision for some kinds of failure. -1 stands for a conversation that does not exist. */
+/** A detail that is a revision for some kinds of failure. -1 is a placeholder for a conversation that does not exist. */
 const revision = z
   .union([revisionOrNoneInJson, z.unknown()])
   .optional()

@@ -152,7 +152,7 @@ export function createBounds(ledger: Pick<Ledger, 'log'>): Bounds {
         return
       // Read again, so that the refusal of another's conversation takes as long as that of one that does not exist.
       if (await isWithin(access, conversationId, mayBeNew, readScope)) return
-      // The same error whether another has such a conversation or nobody.
+      // The same error for a conversation of another scope and for one that does not exist.
       throw mayBeNew && isIdOfOthers(access, conversationId) ? notYours(conversationId) : notThere(conversationId)
     },
   }

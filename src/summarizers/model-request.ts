@@ -25,7 +25,7 @@ export interface RequestSettings {
   readonly template: string
   readonly windowTokens: number
   readonly tools?: LanguageModelRequest['tools']
-  /** The formatter whose request is made. Default: the current one. */
+  /** Version of the formatter. Default: the current one. */
   readonly formatterVersion?: number
 }
 

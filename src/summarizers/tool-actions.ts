@@ -24,12 +24,12 @@ export interface ToolAction {
   readonly outcome: string | undefined
 }
 
-// Longer arguments contain a whole file, whose other fields are at the start of the text or missing.
+// Longer arguments contain a whole file; the other fields are at the start of the text or missing.
 const MAX_PARSED_CHARACTERS = 20_000
 const MAX_SUBJECT_CHARACTERS = 110
 const MAX_OUTCOME_CHARACTERS = 140
 
-/** A call whose arguments are short enough to be read; of longer ones, the texts at their beginning. */
+/** A call with arguments that are short enough to be read; of longer ones, the texts at their beginning. */
 function readableCall(call: ToolCall): NamedCall {
   const { name, input } = toolOfCall(call)
   if (input.length <= MAX_PARSED_CHARACTERS) return { name, arguments: input }

@@ -130,14 +130,14 @@ describe('in a ledger', () => {
     })
   })
 
-  it('a word that stands for a conversation in the documentation is refused, though a title has it', async () => {
+  it('a word that is a placeholder for a conversation in the documentation is refused, though a title has it', async () => {
     const words = wordsOfDocumentation()
     expect(words).toEqual(expect.arrayContaining(['CONV', 'SESSION']))
     await ledger.append('about', { role: 'user', content: `About ${words.join(' ')} and conversation and id` })
     for (const word of [...words, '<session>', '[conversation]', 'ID'])
       await expect(conversationNamed(ledger, word)).rejects.toMatchObject({
         kind: 'NoSuchConversation',
-        message: expect.stringMatching(/stands for a conversation.*The latest:(?:\n {2}.*){3}$/u),
+        message: expect.stringMatching(/is a placeholder for a conversation.*The latest:(?:\n {2}.*){3}$/u),
       })
     await ledger.append('CONV', { role: 'user', content: 'hi' })
     expect(await conversationNamed(ledger, 'CONV')).toBe('CONV')

@@ -36,7 +36,7 @@ interface Named extends MessageBody {
   readonly expected: readonly string[]
 }
 
-/** Messages whose calls have names of their own; each first result says which call it answers. */
+/** Messages with calls of different names. */
 function messagesOf(list: readonly Step[]): Named[] {
   const messages: Named[] = []
   let calls = 0

@@ -18,7 +18,7 @@ function limitOfProcess(): number {
     const [, soft = ''] = /^Max open files\s+(\d+)/mu.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
     return soft === '' ? Infinity : Number(soft)
   } catch {
-    // Without addresses of the network, whose names a report would look up.
+    // Without the addresses of the network: a report looks up their names.
     Object.assign(process.report, { excludeNetwork: true })
     return limitInReport(process.report.getReport())
   }
