@@ -382,6 +382,7 @@ export interface UsageTotals {
   readonly groups: readonly GroupTotals[]
   /** The number of all groups. */
   readonly groupCount: number
+  /** The sum of all groups. */
   readonly total: Totals
   /** How far the read models lag, if other processes run the projections. Absent if they are up to date. */
   readonly behind?: RowsLag

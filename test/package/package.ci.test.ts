@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { createContext, runInContext } from 'node:vm'
 import { openService } from '../../src/library/compose.js'
 import { startService } from '../../src/service/server.js'
-import { isLong } from '../support/length.js'
+import { isLong, longTest } from '../support/length.js'
 import { packedProject, type PackedProject } from '../support/packed.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
 
@@ -75,7 +75,7 @@ describe('the types of the package, those of packages checked too', () => {
     expect(project.compile(['openai.ts'], { noEmit: true })).toEqual([])
   })
 
-  it('ask for no types of a driver, and for those of Node only where there are none of the web', () => {
+  longTest('ask for no types of a driver, and for those of Node only where there are none of the web', () => {
     project.write({
       'plain.ts': `import * as everything from 'context-ledger'\nexport const names = Object.keys(everything)\n`,
     })
@@ -329,7 +329,7 @@ describe('a ledger that is let go of', () => {
     expectEnds(join(project.folder, 'forgotten'))
   })
 
-  it('by nobody, in memory', () => {
+  longTest('by nobody, in memory', () => {
     project.write({ 'forgets.mjs': FORGETS })
     expect(project.run([process.execPath, 'forgets.mjs', 'memory'])).toMatchObject({ status: 0, stderr: '' })
   })

@@ -25,8 +25,11 @@ const ofServer = requested === 'ci' && path !== '' && !path.endsWith('.ci.test.t
 export const serverDescribe: typeof describe.skip =
   (process.env['CONTEXT_LEDGER_TEST_POSTGRES'] ?? '') === '' ? describe.skip : ofServer
 
-/** A sixteenth of the histories, but at least three, finds an obvious failure. `npm run test:all` runs all. */
-export const runsOf = (all: number): number => (isLong ? all : Math.min(all, Math.max(3, Math.round(all / 16))))
+/** A tenth of the histories, but at least three, finds an obvious failure; of many histories, a sixteenth. */
+const someOf = (all: number): number => Math.min(Math.max(3, Math.round(all / 10)), Math.max(6, Math.round(all / 16)))
+
+/** How many of the generated histories `npm test` tries. `npm run test:all` tries all. */
+export const runsOf = (all: number): number => (isLong ? all : Math.min(all, someOf(all)))
 
 /** How often a test of CI does the same: `npm run test:all` does it all the times, CI as often as `some`. */
 export const repeated = (all: number, some: number): number => (isLong ? all : some)

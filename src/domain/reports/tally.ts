@@ -31,6 +31,7 @@ export interface ModelUse extends TokenUsage {
    * of the prompt.
    */
   readonly estimated: number
+  /** The prompt tokens that providers read from their caches. */
   readonly cachedTokens: number
   /** Total duration of the answers, in milliseconds. */
   readonly durationMs: number

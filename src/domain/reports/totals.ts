@@ -45,6 +45,7 @@ export interface ModelTotals extends TokenCounts {
   readonly summaries: number
   /** Summaries without reported usage. Their tokens are estimates. */
   readonly estimated: number
+  /** One sum per currency. */
   readonly cost: readonly Cost[]
   /** True if a part of the usage has no known price. */
   readonly isUnpriced: boolean
@@ -52,6 +53,7 @@ export interface ModelTotals extends TokenCounts {
 
 /** Totals of conversations. */
 export interface Totals {
+  /** Number of conversations. */
   readonly conversations: number
   /** Messages, without withdrawn ones. */
   readonly messages: number
@@ -67,8 +69,9 @@ export interface Totals {
   readonly unreported: number
 }
 
-/** By what totals are grouped. */
+/** The properties of conversations by which totals are grouped. */
 export const TOTAL_GROUPS = ['program', 'project'] as const
+/** A property of conversations by which totals are grouped. */
 export type TotalGroup = (typeof TOTAL_GROUPS)[number]
 
 /** Totals of the conversations of one program, one project folder, or both. */
