@@ -2,7 +2,7 @@
  * Erasure of a log in KurrentDB, on the test server: the server never receives a readable text; its events stay as they
  * are, and the keys are destroyed.
  */
-import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
+import { afterEach, beforeEach, expect, jest } from '@jest/globals'
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -73,7 +73,7 @@ async function fill(ledger: Ledger): Promise<void> {
   await ledger.admin.projections.catchUp()
 }
 
-it('the server receives no readable text, its events stay, and the keys are destroyed', async () => {
+longTest('the server receives no readable text, its events stay, and the keys are destroyed', async () => {
   const ledger = await open(true)
   await fill(ledger)
   expect((await shinglesInFiles(join(folder, 'database'), SECRET)).length).toBeGreaterThan(0)

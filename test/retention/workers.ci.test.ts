@@ -16,7 +16,7 @@ import { until } from '../support/hand-clock.js'
 import { serverDescribe } from '../support/length.js'
 import { createTestDatabase } from '../support/postgres.js'
 
-const IDS = Array.from({ length: 40 }, (_none, at) => `talk ${String(at).padStart(2, '0')}`)
+const IDS = Array.from({ length: 24 }, (_none, at) => `talk ${String(at).padStart(2, '0')}`)
 
 serverDescribe('two workers on a server', () => {
   let folder: string
