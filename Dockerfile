@@ -16,4 +16,4 @@ COPY --from=build /service/package.json ./
 COPY --from=build /service/node_modules node_modules
 COPY --from=build /service/dist dist
 USER node
-ENTRYPOINT ["node", "dist/src/cli/main.js"]
+ENTRYPOINT ["node", "dist/src/interfaces/cli/main.js"]

@@ -25,8 +25,8 @@ const config: Config = {
   extensionsToTreatAsEsm: ['.ts', '.tsx'],
   moduleNameMapper: {
     '^context-ledger$': '<rootDir>/src/index.ts',
-    '^context-ledger/client$': '<rootDir>/src/client/index.ts',
-    '^context-ledger/(.*)$': '<rootDir>/src/sdk/$1/index.ts',
+    '^context-ledger/client$': '<rootDir>/src/interfaces/client/index.ts',
+    '^context-ledger/(.*)$': '<rootDir>/src/interfaces/sdk/$1/index.ts',
     '^@electric-sql/pglite$': '<rootDir>/test/support/pglite.ts',
     '^\\./database-template\\.js$': '<rootDir>/test/support/template.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',

@@ -19,8 +19,8 @@ import { root } from './support/root.js'
 const CONVERSATIONS = 60
 const MESSAGES = 60
 const ROUNDS = 8
-const PROGRAM = join(root, 'dist', 'src', 'cli', 'main.js')
-const RESIDENT = join(root, 'dist', 'src', 'cli', 'resident-main.js')
+const PROGRAM = join(root, 'dist', 'src', 'interfaces', 'cli', 'main.js')
+const RESIDENT = join(root, 'dist', 'src', 'interfaces', 'cli', 'resident-main.js')
 
 const commands = {
   list: ['list'],

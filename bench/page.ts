@@ -5,10 +5,10 @@
  */
 import { existsSync } from 'node:fs'
 import { chromium, type Browser } from 'playwright-core'
-import { contextNotes } from '../src/cli/reports/context.js'
-import { describeEvent } from '../src/cli/reports/describe-event.js'
+import { contextNotes } from '../src/interfaces/cli/reports/context.js'
+import { describeEvent } from '../src/interfaces/cli/reports/describe-event.js'
 import { openLedger } from '../src/index.js'
-import { startPage, type Page } from '../src/page/server.js'
+import { startPage, type Page } from '../src/interfaces/page/server.js'
 import { createBulkLog } from './support/bulk-log.js'
 import { against, milliseconds, reported, type Bench, type Figure, type Group } from './support/figures.js'
 import { median, percentile } from './support/measure.js'

@@ -5,7 +5,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import { openLedger } from '../src/index.js'
-import { startProxy } from '../src/proxy/server.js'
+import { startProxy } from '../src/interfaces/proxy/server.js'
 import { atMost, milliseconds, reported, type Bench, type Figure, type Group } from './support/figures.js'
 import { inTurns, median } from './support/measure.js'
 

@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers'
 import { Worker } from 'node:worker_threads'
 import { openService } from '../src/library/compose.js'
 import type { Ledger, MessageInput } from '../src/library/ledger.js'
-import { startService, type Server } from '../src/service/server.js'
+import { startService, type Server } from '../src/interfaces/service/server.js'
 import { givenAt } from './support/bulk-log.js'
 import {
   against,

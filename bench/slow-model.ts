@@ -3,7 +3,7 @@
  * per chunk. The baseline is another conversation in the same process at the same time, without compaction.
  */
 import { openLedger, type Ledger, type PolicySettings, type Summarizer } from '../src/index.js'
-import { createExtractiveSummarizer } from '../src/summarizers/index.js'
+import { createExtractiveSummarizer } from '../src/application/summarizers/index.js'
 import { givenAt } from './support/bulk-log.js'
 import { against, atMost, milliseconds, reported, type Bench, type Figure, type Group } from './support/figures.js'
 import { median, percentile } from './support/measure.js'

@@ -3,7 +3,7 @@
  * messages in a file in the ledger's own format, imported as by `context-ledger import`. Each measurement runs in a
  * separate process. Memory is the maximum of ten measurements after a garbage collection.
  */
-import { plainContentId } from '../src/importers/content-id.js'
+import { plainContentId } from '../src/application/importers/content-id.js'
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,8 +11,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { readTranscript, recognizeTranscript } from '../src/importers/index.js'
-import type { TranscriptItem } from '../src/importers/transcript.js'
+import { readTranscript, recognizeTranscript } from '../src/application/importers/index.js'
+import type { TranscriptItem } from '../src/application/importers/transcript.js'
 import { openLedger, type MessageInput } from '../src/index.js'
 import {
   against,

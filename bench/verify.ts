@@ -13,16 +13,21 @@ import { projectionsFor } from '../projections/index.js'
 import { createPostgresBodyStore } from '../src/adapters/postgres/body-store.js'
 import { createPostgresEventStore } from '../src/adapters/postgres/event-store.js'
 import { createScriptedLanguageModel } from '../src/adapters/scripted/language-model.js'
-import type { Log } from '../src/recording/load-conversation.js'
-import { createVerify, type Verification, type VerifyOptions, type VerifyProgress } from '../src/audit/verify.js'
+import type { Log } from '../src/application/recording/load-conversation.js'
+import {
+  createVerify,
+  type Verification,
+  type VerifyOptions,
+  type VerifyProgress,
+} from '../src/application/audit/verify.js'
 import { CONVERSATION_PREFIX, conversationStream } from '../src/domain/values/ids.js'
 import { DEFAULT_WINDOW_TOKENS } from '../src/domain/values/model-windows.js'
 import { rowCheckOf } from '../src/library/auditing.js'
 import { openLedger } from '../src/index.js'
 import type { Database } from '../src/ports/sql.js'
 import type { Summarizer } from '../src/ports/summarizer.js'
-import { checkRequest } from '../src/summarizers/check-request.js'
-import { createFoldInSummarizer } from '../src/summarizers/index.js'
+import { checkRequest } from '../src/application/summarizers/check-request.js'
+import { createFoldInSummarizer } from '../src/application/summarizers/index.js'
 import { createBulkLog, type BulkLog } from './support/bulk-log.js'
 import { against, perSecond, reported, type Bench, type Figure, type Group } from './support/figures.js'
 import { median, timed } from './support/measure.js'

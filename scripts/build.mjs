@@ -64,7 +64,7 @@ const types = join(dist, 'types')
 /** Code that several entry points share, or import when they run. */
 const CHUNKS = 'src/chunks'
 /** Files for browsers. */
-const assets = join(dist, 'src/page/assets')
+const assets = join(dist, 'src/interfaces/page/assets')
 
 function runCompiler() {
   const compiler = spawn(
@@ -88,16 +88,16 @@ function runCompiler() {
 
 const entries = () => [
   'src/index.ts',
-  'src/client/index.ts',
-  'src/proxy/index.ts',
-  ...['ai-sdk', 'claude-agent-sdk', 'langchain', 'openai-agents'].map((sdk) => `src/sdk/${sdk}/index.ts`),
-  'src/cli/main.ts',
-  'src/cli/start.ts',
+  'src/interfaces/client/index.ts',
+  'src/interfaces/proxy/index.ts',
+  ...['ai-sdk', 'claude-agent-sdk', 'langchain', 'openai-agents'].map((sdk) => `src/interfaces/sdk/${sdk}/index.ts`),
+  'src/interfaces/cli/main.ts',
+  'src/interfaces/cli/start.ts',
   // Started by its path.
   'src/library/row-thread-main.ts',
-  'src/cli/resident-main.ts',
-  'src/cli/hook/main.ts',
-  'src/cli/hook/worker-main.ts',
+  'src/interfaces/cli/resident-main.ts',
+  'src/interfaces/cli/hook/main.ts',
+  'src/interfaces/cli/hook/worker-main.ts',
 ]
 
 /** Checks the types, and writes the declarations that the package needs. Returns the status of the compiler. */
@@ -309,7 +309,7 @@ const replaceNode = {
   setup({ onResolve }) {
     onResolve({ filter: /^node:/ }, ({ path, importer }) =>
       Object.hasOwn(WITHOUT_NODE, path)
-        ? { path: join(root, 'src/client/web', WITHOUT_NODE[path]) }
+        ? { path: join(root, 'src/interfaces/client/web', WITHOUT_NODE[path]) }
         : { errors: [{ text: `${importer} imports ${path}, which the client for edge runtimes cannot have` }] },
     )
   },
@@ -318,8 +318,8 @@ const replaceNode = {
 /** The client for edge runtimes and browsers: one file, without Node. */
 async function webClient() {
   await build({
-    entryPoints: [join(root, 'src/client/index.ts')],
-    outfile: join(dist, 'src/client/web.js'),
+    entryPoints: [join(root, 'src/interfaces/client/index.ts')],
+    outfile: join(dist, 'src/interfaces/client/web.js'),
     bundle: true,
     format: 'esm',
     platform: 'browser',
@@ -329,7 +329,7 @@ async function webClient() {
     keepNames: true,
     lineLimit: 160,
     logLevel: 'warning',
-    inject: [join(root, 'src/client/web/buffer.ts')],
+    inject: [join(root, 'src/interfaces/client/web/buffer.ts')],
     plugins: [importZodByParts, replaceNode],
     absWorkingDir: root,
   })
@@ -360,7 +360,7 @@ async function examples() {
 
 /** The files that the page sends to a browser. */
 async function forBrowsers() {
-  const client = join(root, 'src/page/client')
+  const client = join(root, 'src/interfaces/page/client')
   await build({
     entryPoints: [join(client, 'page.ts'), join(client, 'page.css')],
     outdir: assets,

@@ -11,9 +11,9 @@
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
-import { readQuestions } from '../src/cli/editions/questions.js'
+import { readQuestions } from '../src/interfaces/cli/editions/questions.js'
 import { tokensOf } from '../src/domain/reports/prices.js'
-import { KIND_NAMES, RETAINED_KINDS } from '../src/forgotten/retention.js'
+import { KIND_NAMES, RETAINED_KINDS } from '../src/application/loss-report/retention.js'
 import { count, percent } from '../src/domain/text/count.js'
 import {
   openLedger,

@@ -5,10 +5,10 @@
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { describeEvent } from '../src/cli/reports/describe-event.js'
-import { contextNotes } from '../src/cli/reports/context.js'
+import { describeEvent } from '../src/interfaces/cli/reports/describe-event.js'
+import { contextNotes } from '../src/interfaces/cli/reports/context.js'
 import { openLedger, type Ledger } from '../src/index.js'
-import { startPage } from '../src/page/server.js'
+import { startPage } from '../src/interfaces/page/server.js'
 import { startChromium } from '../test/support/chromium.js'
 import { sampleConversation } from '../test/support/real-conversations.js'
 

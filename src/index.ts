@@ -18,7 +18,7 @@ export type { Policy, PolicySettings } from './domain/values/policy.js'
 export { registerModelWindow } from './ports/model-windows.js'
 export type { Media, MediaKind } from './domain/values/estimator.js'
 export { defaultEstimator, type Estimator } from './domain/values/tokens.js'
-export { registerEstimator } from './recording/estimators.js'
+export { registerEstimator } from './application/recording/estimators.js'
 export type { Clock } from './ports/clock.js'
 export type {
   MessageToSummarize,
@@ -29,4 +29,4 @@ export type {
   SummaryJob,
   SummaryToFold,
 } from './ports/summarizer.js'
-export type { SummarizerConfig } from './summarizers/index.js'
+export type { SummarizerConfig } from './application/summarizers/index.js'

@@ -8,80 +8,112 @@ import { basename, dirname, join, normalize, sep } from 'node:path'
 
 const CORE = ['src/lib', 'src/domain', 'src/ports'] as const
 const CAPABILITIES = [
-  'src/recording',
-  'src/compaction',
-  'src/history',
-  'src/forgotten',
-  'src/recall',
-  'src/handoff',
-  'src/retrieval',
-  'src/editions',
-  'src/proof',
-  'src/audit',
-  'src/erasure',
-  'src/retention',
-  'src/backup',
-  'src/importers',
+  'src/application/recording',
+  'src/application/compaction',
+  'src/application/history',
+  'src/application/loss-report',
+  'src/application/recall',
+  'src/application/handoff',
+  'src/application/search',
+  'src/application/editions',
+  'src/application/proof',
+  'src/application/audit',
+  'src/application/erasure',
+  'src/application/retention',
+  'src/application/backup',
+  'src/application/importers',
 ] as const
 
 const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
   'src/lib': [],
-  'src/secrets': ['src/lib'],
+  'src/application/secrets': ['src/lib'],
   'src/domain': ['src/lib'],
   'src/ports': ['src/lib', 'src/domain'],
-  'src/sealing': CORE,
-  'src/recording': [...CORE, 'src/secrets', 'src/sealing'],
-  'src/erasure': [...CORE, 'src/sealing', 'src/recording'],
-  'src/retention': [...CORE, 'src/recording', 'src/erasure'],
-  'src/compaction': [...CORE, 'src/secrets', 'src/recording'],
-  'src/history': [...CORE, 'src/recording'],
-  'src/forgotten': [...CORE, 'src/recording'],
-  'src/recall': [...CORE, 'src/recording', 'src/forgotten'],
-  'src/handoff': [...CORE, 'src/forgotten', 'src/recall'],
-  'src/retrieval': CORE,
-  'src/editions': [...CORE, 'src/recording', 'src/compaction', 'src/history', 'src/forgotten', 'src/retrieval'],
-  'src/proof': [...CORE, 'src/recording', 'src/history'],
-  'src/audit': [...CORE, 'src/secrets', 'src/sealing', 'src/recording', 'src/proof'],
-  'src/backup': CORE,
-  'src/importers': [...CORE, 'src/secrets', 'src/recording'],
-  'src/summarizers': CORE,
+  'src/application/sealing': CORE,
+  'src/application/recording': [...CORE, 'src/application/secrets', 'src/application/sealing'],
+  'src/application/erasure': [...CORE, 'src/application/sealing', 'src/application/recording'],
+  'src/application/retention': [...CORE, 'src/application/recording', 'src/application/erasure'],
+  'src/application/compaction': [...CORE, 'src/application/secrets', 'src/application/recording'],
+  'src/application/history': [...CORE, 'src/application/recording'],
+  'src/application/loss-report': [...CORE, 'src/application/recording'],
+  'src/application/recall': [...CORE, 'src/application/recording', 'src/application/loss-report'],
+  'src/application/handoff': [...CORE, 'src/application/loss-report', 'src/application/recall'],
+  'src/application/search': CORE,
+  'src/application/editions': [
+    ...CORE,
+    'src/application/recording',
+    'src/application/compaction',
+    'src/application/history',
+    'src/application/loss-report',
+    'src/application/search',
+  ],
+  'src/application/proof': [...CORE, 'src/application/recording', 'src/application/history'],
+  'src/application/audit': [
+    ...CORE,
+    'src/application/secrets',
+    'src/application/sealing',
+    'src/application/recording',
+    'src/application/proof',
+  ],
+  'src/application/backup': CORE,
+  'src/application/importers': [...CORE, 'src/application/secrets', 'src/application/recording'],
+  'src/application/summarizers': CORE,
   'src/adapters': CORE,
-  'src/model-apis': CORE,
+  'src/application/model-apis': CORE,
   'projections/engine': CORE,
   'projections/read-models': [...CORE, 'projections/engine'],
   projections: [...CORE, 'projections/engine', 'projections/read-models'],
   'src/library': [
     ...CORE,
     ...CAPABILITIES,
-    'src/sealing',
-    'src/summarizers',
+    'src/application/sealing',
+    'src/application/summarizers',
     'src/adapters',
-    'src/model-apis',
+    'src/application/model-apis',
     'projections',
     'projections/engine',
     'projections/read-models',
   ],
-  'src/sdk': [...CORE, 'src/secrets', 'src/importers', 'src/model-apis', 'src/library'],
-  'src/page': [...CORE, 'src/recording', 'src/history', 'src/forgotten', 'projections/read-models', 'src/library'],
+  'src/interfaces/sdk': [
+    ...CORE,
+    'src/application/secrets',
+    'src/application/importers',
+    'src/application/model-apis',
+    'src/library',
+  ],
+  'src/interfaces/page': [
+    ...CORE,
+    'src/application/recording',
+    'src/application/history',
+    'src/application/loss-report',
+    'projections/read-models',
+    'src/library',
+  ],
   'src/schema': CORE,
-  'src/service': [...CORE, 'src/schema', 'src/library', 'src/page'],
-  'src/client': [...CORE, 'src/schema', 'src/library'],
-  'src/proxy': [...CORE, 'src/model-apis', 'src/library'],
-  'src/cli': [
+  'src/interfaces/service': [...CORE, 'src/schema', 'src/library', 'src/interfaces/page'],
+  'src/interfaces/client': [...CORE, 'src/schema', 'src/library'],
+  'src/interfaces/proxy': [...CORE, 'src/application/model-apis', 'src/library'],
+  'src/interfaces/cli': [
     ...CORE,
     ...CAPABILITIES,
-    'src/sealing',
-    'src/summarizers',
+    'src/application/sealing',
+    'src/application/summarizers',
     'projections/engine',
     'src/library',
-    'src/page',
-    'src/service',
-    'src/client',
-    'src/mcp',
-    'src/proxy',
+    'src/interfaces/page',
+    'src/interfaces/service',
+    'src/interfaces/client',
+    'src/interfaces/mcp',
+    'src/interfaces/proxy',
   ],
-  'src/mcp': [...CORE, 'src/history', 'src/retrieval', 'src/library', 'src/page'],
-  src: [...CORE, 'src/library', 'src/recording', 'src/summarizers', 'src/adapters'],
+  'src/interfaces/mcp': [
+    ...CORE,
+    'src/application/history',
+    'src/application/search',
+    'src/library',
+    'src/interfaces/page',
+  ],
+  src: [...CORE, 'src/library', 'src/application/recording', 'src/application/summarizers', 'src/adapters'],
 }
 
 /** What the pure domain may use besides itself. */
@@ -183,7 +215,7 @@ it('only compose.ts knows every adapter', () => {
 })
 
 describe('the walks of ARCHITECTURE.md', () => {
-  const [, text = ''] = /\n## Five walks\n([^]*?)\n## /u.exec(readFileSync('ARCHITECTURE.md', 'utf8')) ?? []
+  const [, text = ''] = /\n## Six walks\n([^]*?)\n## /u.exec(readFileSync('ARCHITECTURE.md', 'utf8')) ?? []
   const walks = text
     .split('\n### ')
     .slice(1)
@@ -195,8 +227,8 @@ describe('the walks of ARCHITECTURE.md', () => {
       })),
     }))
 
-  it('are five, and each has its steps', () => {
-    expect(walks.map(({ steps }) => steps.length >= 5)).toEqual([true, true, true, true, true])
+  it('are six, and each has its steps', () => {
+    expect(walks.map(({ steps }) => steps.length >= 5)).toEqual([true, true, true, true, true, true])
   })
 
   it.each(walks)('$title: each step is there, and one before it leads to it', ({ steps }) => {

@@ -4,7 +4,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { readdirSync, readFileSync } from 'node:fs'
 import { openLedger, type MessageInput } from '../src/index.js'
-import { parsed } from '../src/cli/parser.js'
+import { parsed } from '../src/interfaces/cli/parser.js'
 import { longTest } from './support/length.js'
 import { startTestService } from './support/service.js'
 import { shellLinesOf, wordsOf } from './support/shell-lines.js'
@@ -111,7 +111,7 @@ it('the requests that they show are answered, one behind the other', async () =>
 it('no page lets npm fetch the package by its name, which is not in the registry', () => {
   // These two begin with a checkout, in which npx runs the checkout.
   const ofCheckout = new Set(['README.md', 'docs/getting-started.md'])
-  const found = [...documents, 'src/cli/install/run-install.ts'].flatMap((document) =>
+  const found = [...documents, 'src/interfaces/cli/install/run-install.ts'].flatMap((document) =>
     readFileSync(document, 'utf8')
       .split('\n')
       .filter(

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 // Built with this file, from the same sources as the package.
-export const CLI = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+export const CLI = fileURLToPath(new URL('../../src/interfaces/cli/main.js', import.meta.url))
 
 /** Removes the settings of the ledger from the environment, so that they do not affect the benchmark. */
 const environment = Object.fromEntries(

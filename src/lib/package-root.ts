@@ -11,7 +11,7 @@ export function packageFolderOf(file: string): string | undefined {
 }
 
 /**
- * The path of a file of this package that the build makes, for example `src/page/assets`.
+ * The path of a file of this package that the build makes, for example `src/interfaces/page/assets`.
  * @throws if this module was copied out of the package
  */
 export function builtFile(...path: string[]): string {

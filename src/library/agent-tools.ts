@@ -3,9 +3,9 @@
  * are made; the arguments that a model writes can name no other.
  */
 import { z } from 'zod'
-import { MEMORY_READ } from '../retrieval/read-memory.js'
-import type { SearchHit } from '../retrieval/search.js'
-import type { Compaction } from '../compaction/compact.js'
+import { MEMORY_READ } from '../application/search/read-memory.js'
+import type { SearchHit } from '../application/search/search.js'
+import type { Compaction } from '../application/compaction/compact.js'
 import { issueSentence } from '../domain/values/issue-sentence.js'
 import { thrownSentence } from '../domain/values/thrown.js'
 import { bad } from './options.js'

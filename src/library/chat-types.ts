@@ -1,8 +1,8 @@
 /** The handle of a conversation, as an agent uses it. */
 import type { MessageInput } from '../domain/values/chat-message.js'
 import type { Context } from '../domain/compaction/context.js'
-import type { Completion, RequestedCall } from '../model-apis/completions.js'
-import type { AiSdkContext, AnthropicContext, OpenAiResponsesContext } from '../model-apis/contexts.js'
+import type { Completion, RequestedCall } from '../application/model-apis/completions.js'
+import type { AiSdkContext, AnthropicContext, OpenAiResponsesContext } from '../application/model-apis/contexts.js'
 import type { AgentTool, AgentToolLimits, ToolInputSchema } from './agent-tools.js'
 import type { ActorOptions, AppendOptions, AppendResult, RequestOptions, WaitOptions } from './ledger-options.js'
 

@@ -9,8 +9,8 @@ import {
   type Completion,
   type CompletionMessages,
   type RequestedCall,
-} from '../model-apis/completions.js'
-import { toAiSdkContext, toAnthropicContext, toOpenAiResponsesContext } from '../model-apis/contexts.js'
+} from '../application/model-apis/completions.js'
+import { toAiSdkContext, toAnthropicContext, toOpenAiResponsesContext } from '../application/model-apis/contexts.js'
 import type { AgentTool } from './agent-tools.js'
 import type {
   Chat,

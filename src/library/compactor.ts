@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** `createCompactor`: compaction as one function over a host's own message list. */
-import type { Compressed } from '../compaction/compress.js'
-import { listOrEmpty } from '../compaction/host-list.js'
+import type { Compressed } from '../application/compaction/compress.js'
+import { listOrEmpty } from '../application/compaction/host-list.js'
 import type { MessageInput } from '../domain/values/message.js'
 import { checkedOptions, openLedger } from './compose.js'
 import type { Ledger, LedgerOptions } from './ledger.js'

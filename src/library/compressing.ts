@@ -1,7 +1,7 @@
 /** Compaction as one function over a host's own list. */
-import { createCompress } from '../compaction/compress.js'
+import { createCompress } from '../application/compaction/compress.js'
 import type { Command } from '../domain/decide/index.js'
-import type { Conversations } from '../recording/handle-command.js'
+import type { Conversations } from '../application/recording/handle-command.js'
 import type { Compacting } from './compacting.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'

@@ -1,11 +1,11 @@
 /** A conversation as one document for other programs and for people: ATIF, lists of messages, and Markdown. */
 import { toChatMessage } from '../domain/values/message.js'
 import type { EventData } from '../domain/events/index.js'
-import { trajectoryOf, type RecordedMessage } from '../importers/atif-writer.js'
+import { trajectoryOf, type RecordedMessage } from '../application/importers/atif-writer.js'
 import { exactText } from '../lib/json.js'
 import { packageVersion } from '../lib/package-root.js'
-import { toAnthropicContext } from '../model-apis/contexts.js'
-import { isOfType } from '../recording/read-event.js'
+import { toAnthropicContext } from '../application/model-apis/contexts.js'
+import { isOfType } from '../application/recording/read-event.js'
 import { markdownOf } from './conversation-markdown.js'
 import type { Ledger } from './ledger.js'
 

@@ -1,7 +1,7 @@
 /** A conversation as Markdown, for people. */
 import { answeredCalls, toolOfCall } from '../domain/conversation/call-groups.js'
 import { contentText, isTextPart, type MessageBody, type ToolCall } from '../domain/values/message.js'
-import type { RecordedMessage } from '../importers/atif-writer.js'
+import type { RecordedMessage } from '../application/importers/atif-writer.js'
 
 const TITLES: Readonly<Record<MessageBody['role'], string>> = {
   system: 'System',

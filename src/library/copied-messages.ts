@@ -4,9 +4,9 @@
  */
 import { contentText, type Role } from '../domain/values/message.js'
 import { COPY_OF, type CopyOf } from '../domain/values/copy-of.js'
-import type { MessageItem, TranscriptItem } from '../importers/transcript.js'
-import type { HandoffPlan } from '../handoff/plan.js'
-import type { SessionTurn } from '../handoff/session.js'
+import type { MessageItem, TranscriptItem } from '../application/importers/transcript.js'
+import type { HandoffPlan } from '../application/handoff/plan.js'
+import type { SessionTurn } from '../application/handoff/session.js'
 
 /** A message of the written session, as the plan has it. */
 interface PlannedMessage {

@@ -4,8 +4,8 @@
  */
 import { createArchiveIndex } from '../../projections/read-models/archive-index/queries.js'
 import type { Command } from '../domain/decide/index.js'
-import { createConversations } from '../recording/handle-command.js'
-import { createRegisterPrompt } from '../recording/register-prompt.js'
+import { createConversations } from '../application/recording/handle-command.js'
+import { createRegisterPrompt } from '../application/recording/register-prompt.js'
 import { createAppending } from './appending.js'
 import { createAuditing } from './auditing.js'
 import { createChats } from './chat.js'

@@ -1,15 +1,20 @@
 /** Evaluations as the library offers them: checks the options and the models, and calls the use case. */
 import type { Claims } from '../ports/claims.js'
 import type { ModelCheck, ModelEndpoint } from '../ports/model-check.js'
-import type { Conversations } from '../recording/handle-command.js'
-import type { SearchPorts } from '../retrieval/search.js'
+import type { Conversations } from '../application/recording/handle-command.js'
+import type { SearchPorts } from '../application/search/search.js'
 import { unknownName } from '../domain/text/known-names.js'
 import { isWithoutModel } from '../domain/reports/prices.js'
 import { hashOf } from '../domain/values/hash.js'
-import { modelUnusable } from '../editions/failures.js'
-import type { AdoptDependencies } from '../editions/adopt.js'
-import { estimateEvaluation, evaluate, type Candidate, type EvaluateDependencies } from '../editions/evaluate.js'
-import type { LabelledQuestion } from '../editions/evidence-reach.js'
+import { modelUnusable } from '../application/editions/failures.js'
+import type { AdoptDependencies } from '../application/editions/adopt.js'
+import {
+  estimateEvaluation,
+  evaluate,
+  type Candidate,
+  type EvaluateDependencies,
+} from '../application/editions/evaluate.js'
+import type { LabelledQuestion } from '../application/editions/evidence-reach.js'
 import { createEditionNames } from './edition-names.js'
 import { BOUND, checkBound, MICROS, priceGiven } from './editions.js'
 import type { Freshness } from './freshness.js'

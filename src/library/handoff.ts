@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises'
 import { dirname, join, resolve, sep } from 'node:path'
 import { isBare, openingWords } from '../domain/text/title.js'
-import { HANDOFF_TOKENS, planHandoff, type HandoffPlan } from '../handoff/plan.js'
+import { HANDOFF_TOKENS, planHandoff, type HandoffPlan } from '../application/handoff/plan.js'
 import {
   atDistinctTimes,
   type ProgramDirectory,
@@ -11,17 +11,17 @@ import {
   type Session,
   type SessionWriter,
   type WrittenSession,
-} from '../handoff/session.js'
-import { sessionWriters } from '../handoff/writers/index.js'
-import { importers, itemsOfText, titleOfProgram } from '../importers/index.js'
-import { createTranscriptRecorder } from '../importers/record-transcript.js'
-import type { TranscriptItem } from '../importers/transcript.js'
+} from '../application/handoff/session.js'
+import { sessionWriters } from '../application/handoff/writers/index.js'
+import { importers, itemsOfText, titleOfProgram } from '../application/importers/index.js'
+import { createTranscriptRecorder } from '../application/importers/record-transcript.js'
+import type { TranscriptItem } from '../application/importers/transcript.js'
 import { LedgerError } from '../lib/ledger-error.js'
 import { homeFolder } from '../lib/user-folders.js'
 import { writeNewFile } from '../ports/new-file.js'
 import { sentenceOf } from '../ports/store-error.js'
-import { missingContext, type MissingContext, type Withdrawal } from '../recall/missing-context.js'
-import { redactorFor } from '../recording/redaction.js'
+import { missingContext, type MissingContext, type Withdrawal } from '../application/recall/missing-context.js'
+import { redactorFor } from '../application/recording/redaction.js'
 import { copiedMessages } from './copied-messages.js'
 import type { Transcripts } from './ledger.js'
 import type { LedgerErasure } from './ledger-erasure.js'

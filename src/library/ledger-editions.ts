@@ -5,14 +5,14 @@ import type {
 } from '../../projections/read-models/editions/queries.js'
 import type { Price, TokenUsage } from '../domain/reports/prices.js'
 import type { PolicySettings } from '../domain/values/policy.js'
-import type { ReplayEstimate } from '../editions/estimate.js'
-import type { EditionSpending, Paid } from '../editions/metered.js'
-import type { EditionChange } from '../editions/edition-change.js'
-import type { Replay, ReplayProgress } from '../editions/replay.js'
-import type { PromptRegistry, RegisteredPrompt } from '../recording/list-prompts.js'
+import type { ReplayEstimate } from '../application/editions/estimate.js'
+import type { EditionSpending, Paid } from '../application/editions/metered.js'
+import type { EditionChange } from '../application/editions/edition-change.js'
+import type { Replay, ReplayProgress } from '../application/editions/replay.js'
+import type { PromptRegistry, RegisteredPrompt } from '../application/recording/list-prompts.js'
 import type { ActorOptions } from './ledger-options.js'
 
-export type { ReplayedConversation } from '../editions/replay.js'
+export type { ReplayedConversation } from '../application/editions/replay.js'
 export type {
   EditionSpending,
   Paid,

@@ -1,9 +1,9 @@
 /** The part of the ledger's interface that concerns erasure. */
 import type { ErasureReceipt } from '../domain/events/index.js'
-import type { CompletedErasure } from '../erasure/erase.js'
-import type { TranscriptSource } from '../erasure/plan.js'
+import type { CompletedErasure } from '../application/erasure/erase.js'
+import type { TranscriptSource } from '../application/erasure/plan.js'
 
-export type { CompletedErasure } from '../erasure/erase.js'
+export type { CompletedErasure } from '../application/erasure/erase.js'
 export type { ErasureReceipt } from '../domain/events/index.js'
 
 /** What to erase: one conversation, one message of a conversation, or everything about one person. */

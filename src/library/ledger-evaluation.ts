@@ -1,7 +1,7 @@
 /** The part of the ledger's interface that evaluates ways to compact. */
 import type { PolicySettings } from '../domain/values/policy.js'
-import type { LabelledQuestion } from '../editions/evidence-reach.js'
-import type { Evaluation, EvaluationEstimate, EvaluationProgress } from '../editions/evaluate.js'
+import type { LabelledQuestion } from '../application/editions/evidence-reach.js'
+import type { Evaluation, EvaluationEstimate, EvaluationProgress } from '../application/editions/evaluate.js'
 import type { ActorOptions, LedgerOptions } from './ledger-options.js'
 import type { EditionBound, Price, ReplayOptions } from './ledger-editions.js'
 
@@ -13,9 +13,9 @@ export type {
   Evaluation,
   EvaluationEstimate,
   EvaluationProgress,
-} from '../editions/evaluate.js'
-export type { EvidenceCounts } from '../editions/evidence-reach.js'
-export type { RetainedKind, Retention, RetentionCounts } from '../forgotten/retention.js'
+} from '../application/editions/evaluate.js'
+export type { EvidenceCounts } from '../application/editions/evidence-reach.js'
+export type { RetainedKind, Retention, RetentionCounts } from '../application/loss-report/retention.js'
 
 /** One way to compact. */
 export interface CandidateOptions {

@@ -4,8 +4,8 @@ import type { PolicySettings } from '../domain/values/policy.js'
 import type { Clock } from '../ports/clock.js'
 import type { KeyVault } from '../ports/key-vault.js'
 import type { Summarizer } from '../ports/summarizer.js'
-import type { SummarizeMessages } from '../summarizers/from-function.js'
-import type { SummarizerConfig } from '../summarizers/index.js'
+import type { SummarizeMessages } from '../application/summarizers/from-function.js'
+import type { SummarizerConfig } from '../application/summarizers/index.js'
 
 /** A model of an OpenAI-compatible embeddings API. */
 export interface EmbeddingConfig {

@@ -9,7 +9,7 @@ import type {
   InclusionProof,
   RecordedCheckpoint,
   SignedDraft,
-} from '../proof/types.js'
+} from '../application/proof/types.js'
 
 export type {
   AnyKey,
@@ -26,7 +26,7 @@ export type {
   InclusionProof,
   RecordedCheckpoint,
   SignedDraft,
-} from '../proof/types.js'
+} from '../application/proof/types.js'
 
 /** Options of a new checkpoint. */
 export interface CreateCheckpointOptions {

@@ -2,13 +2,13 @@
 import type { RecordedEvent } from '../domain/events/index.js'
 import type { HoldTarget } from '../domain/retention/decide-retention.js'
 import type { RecordedRules, RetentionHold, RetentionRun } from '../domain/retention/retention-state.js'
-import type { CompletedRun } from '../retention/run.js'
-import type { DueConversation, ScopeStatus } from '../retention/due.js'
+import type { CompletedRun } from '../application/retention/run.js'
+import type { DueConversation, ScopeStatus } from '../application/retention/due.js'
 
 export type { HoldTarget } from '../domain/retention/decide-retention.js'
 export type { RecordedRules, RetentionHold, RetentionRules, RetentionRun } from '../domain/retention/retention-state.js'
-export type { CompletedRun } from '../retention/run.js'
-export type { DueConversation, ScopeStatus } from '../retention/due.js'
+export type { CompletedRun } from '../application/retention/run.js'
+export type { DueConversation, ScopeStatus } from '../application/retention/due.js'
 
 /** Rules to set. A rule that is not named stays; null removes it. */
 export interface RuleSettings {

@@ -1,5 +1,5 @@
 /** The part of the ledger's interface that concerns secrets. */
-import type { RecordedSecret } from '../audit/scan-secrets.js'
+import type { RecordedSecret } from '../application/audit/scan-secrets.js'
 import type { PolicySettings } from '../domain/values/policy.js'
 
 export type {
@@ -9,7 +9,7 @@ export type {
   RecordedSecret,
   SecretExposure,
   SecretPlace,
-} from '../audit/scan-secrets.js'
+} from '../application/audit/scan-secrets.js'
 
 /** What to scan. */
 export interface ScanSecretsOptions {

@@ -1,9 +1,9 @@
 /** The public types of imported transcripts. `transcripts.ts` implements them. */
-import type { NotHandedOver } from '../handoff/plan.js'
-import type { RecallNote } from '../recall/note.js'
+import type { NotHandedOver } from '../application/handoff/plan.js'
+import type { RecallNote } from '../application/recall/note.js'
 import type { PolicySettings } from '../domain/values/policy.js'
-import type { RecordedConversation } from '../importers/record-transcript.js'
-import type { DamageItem, TranscriptItem } from '../importers/transcript.js'
+import type { RecordedConversation } from '../application/importers/record-transcript.js'
+import type { DamageItem, TranscriptItem } from '../application/importers/transcript.js'
 
 /** How a transcript is imported. */
 export interface ImportTranscriptOptions {

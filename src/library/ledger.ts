@@ -3,10 +3,10 @@
  * The public interface of the library, for developers of agents, auditors and operators. Every function parses its
  * input, calls one use case, and throws a `LedgerError` if the use case fails.
  */
-import type { ForgottenTotals } from '../forgotten/totals.js'
-import type { ForgottenCycle } from '../forgotten/compaction-reports.js'
-import type { RecallNote } from '../recall/note.js'
-import type { StatedRule } from '../recall/stated-rules.js'
+import type { ForgottenTotals } from '../application/loss-report/totals.js'
+import type { ForgottenCycle } from '../application/loss-report/compaction-reports.js'
+import type { RecallNote } from '../application/recall/note.js'
+import type { StatedRule } from '../application/recall/stated-rules.js'
 import type {
   Handoff,
   HandoffOptions,
@@ -25,20 +25,20 @@ import type { LedgerSecrets } from './ledger-secrets.js'
 import type { RebuildOptions } from '../../projections/engine/rebuild.js'
 import type { Filled, FillOptions, MissingVectors } from '../../projections/read-models/archive-index/vector-filler.js'
 import type { RowsLag, ProjectionStatus } from '../../projections/engine/watch.js'
-import type { Compaction } from '../compaction/compact.js'
-import type { EditionComparisons, LabelledQuestion } from '../editions/compare.js'
-import type { Compressed } from '../compaction/compress.js'
-import type { Difference } from '../history/difference.js'
-import type { ExplainOptions, Explanation } from '../history/explanation.js'
+import type { Compaction } from '../application/compaction/compact.js'
+import type { EditionComparisons, LabelledQuestion } from '../application/editions/compare.js'
+import type { Compressed } from '../application/compaction/compress.js'
+import type { Difference } from '../application/history/difference.js'
+import type { ExplainOptions, Explanation } from '../application/history/explanation.js'
 import type { ConversationOrder } from '../domain/values/conversation-order.js'
 import type { ConversationSummary, UnlistedConversation } from '../../projections/read-models/live-messages/queries.js'
-import type { SearchHit } from '../retrieval/search.js'
-import type { ConversationStats, TotalStats } from '../history/stats.js'
+import type { SearchHit } from '../application/search/search.js'
+import type { ConversationStats, TotalStats } from '../application/history/stats.js'
 import type { ContextAsOf } from '../domain/compaction/context.js'
-import type { LiveMessages } from '../history/time-travel.js'
-import type { Undone } from '../editions/undo-and-revert.js'
-import type { Verification, VerifyOptions } from '../audit/verify.js'
-import type { TriedPolicy, WhatIf } from '../editions/what-if.js'
+import type { LiveMessages } from '../application/history/time-travel.js'
+import type { Undone } from '../application/editions/undo-and-revert.js'
+import type { Verification, VerifyOptions } from '../application/audit/verify.js'
+import type { TriedPolicy, WhatIf } from '../application/editions/what-if.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import type { MessageInput } from '../domain/values/chat-message.js'
 import type { PriceTable } from '../domain/reports/prices.js'
@@ -66,7 +66,7 @@ export type {
   MissingVectors,
 } from '../../projections/read-models/archive-index/vector-filler.js'
 export type { RowsLag as Behind, PartitionStatus, ProjectionStatus } from '../../projections/engine/watch.js'
-export type { Compaction } from '../compaction/compact.js'
+export type { Compaction } from '../application/compaction/compact.js'
 export type {
   ComparisonTotals,
   EditionComparison,
@@ -74,9 +74,9 @@ export type {
   EditionReport,
   LabelledQuestion,
   SkippedConversation,
-} from '../editions/compare.js'
-export type { Compressed } from '../compaction/compress.js'
-export type { Difference } from '../history/difference.js'
+} from '../application/editions/compare.js'
+export type { Compressed } from '../application/compaction/compress.js'
+export type { Difference } from '../application/history/difference.js'
 export type {
   BatchOrigin,
   ChunkOrigin,
@@ -88,7 +88,7 @@ export type {
   PromptText,
   RecordedAt,
   TakeoverOrigin,
-} from '../history/explanation.js'
+} from '../application/history/explanation.js'
 export type { ConversationOrder } from '../domain/values/conversation-order.js'
 export type { ConversationSummary, UnlistedConversation } from '../../projections/read-models/live-messages/queries.js'
 export type {
@@ -109,24 +109,24 @@ export type * from './ledger-erasure.js'
 export type * from './ledger-retention.js'
 export type * from './ledger-secrets.js'
 export type * from './ledger-options.js'
-export type { RecordedConversation } from '../importers/record-transcript.js'
-export type { ForgottenCycle } from '../forgotten/compaction-reports.js'
-export type { ForgottenReport } from '../forgotten/forgotten.js'
-export type { JudgedItem } from '../forgotten/judged-item.js'
-export type { ForgottenTotal, ForgottenTotals } from '../forgotten/totals.js'
-export type { Recovery, RecoveryGroup, RecoveryTotal } from '../forgotten/recovery.js'
+export type { RecordedConversation } from '../application/importers/record-transcript.js'
+export type { ForgottenCycle } from '../application/loss-report/compaction-reports.js'
+export type { ForgottenReport } from '../application/loss-report/forgotten.js'
+export type { JudgedItem } from '../application/loss-report/judged-item.js'
+export type { ForgottenTotal, ForgottenTotals } from '../application/loss-report/totals.js'
+export type { Recovery, RecoveryGroup, RecoveryTotal } from '../application/loss-report/recovery.js'
 export type { RecallSection } from '../domain/values/recall-note.js'
-export type { RecallEntry } from '../recall/entries.js'
-export type { StatedRule } from '../recall/stated-rules.js'
-export type { SearchHit } from '../retrieval/search.js'
-export type { ConversationStats, Stats, TotalStats, UncountedConversation } from '../history/stats.js'
+export type { RecallEntry } from '../application/recall/entries.js'
+export type { StatedRule } from '../application/recall/stated-rules.js'
+export type { SearchHit } from '../application/search/search.js'
+export type { ConversationStats, Stats, TotalStats, UncountedConversation } from '../application/history/stats.js'
 export type { GroupTotals, ModelTotals, TotalGroup, Totals } from '../domain/reports/totals.js'
-export type { LineSource, Withdrawn } from '../history/trace-line.js'
+export type { LineSource, Withdrawn } from '../application/history/trace-line.js'
 export type { Context, ContextAsOf } from '../domain/compaction/context.js'
-export type { LiveMessages } from '../history/time-travel.js'
-export type { Undone } from '../editions/undo-and-revert.js'
-export type { Problem, Verification, VerifyOptions, VerifyProgress } from '../audit/verify.js'
-export type { Course, TriedPolicy, WhatIf, WhatIfRow } from '../editions/what-if.js'
+export type { LiveMessages } from '../application/history/time-travel.js'
+export type { Undone } from '../application/editions/undo-and-revert.js'
+export type { Problem, Verification, VerifyOptions, VerifyProgress } from '../application/audit/verify.js'
+export type { Course, TriedPolicy, WhatIf, WhatIfRow } from '../application/editions/what-if.js'
 export type {
   AssistantMessage,
   AudioPart,
@@ -149,7 +149,7 @@ export type { Charge, Cost, PriceTable } from '../domain/reports/prices.js'
 export type { ModelUse } from '../domain/reports/tally.js'
 export type { ViewName } from '../domain/values/view-names.js'
 export type { LogOrigin, Manifest, StreamHead } from '../ports/manifest.js'
-export type { SummarizeMessages } from '../summarizers/from-function.js'
+export type { SummarizeMessages } from '../application/summarizers/from-function.js'
 export type { AgentTool, AgentToolLimits, ToolInputSchema } from './agent-tools.js'
 export type * from './chat-types.js'
 export type {
@@ -160,8 +160,8 @@ export type {
   OpenAiCompletion,
   OpenAiResponse,
   RequestedCall,
-} from '../model-apis/completions.js'
-export type * from '../model-apis/contexts.js'
+} from '../application/model-apis/completions.js'
+export type * from '../application/model-apis/contexts.js'
 export type {
   AdoptOptions,
   Edition,

@@ -8,7 +8,7 @@ import {
 } from '../../projections/read-models/live-messages/queries.js'
 import { CONVERSATION_ORDERS } from '../domain/values/conversation-order.js'
 import { MAX_SOUGHT_WORDS, soughtWords } from '../domain/text/sought-words.js'
-import { countLost } from '../forgotten/count-lost.js'
+import { countLost } from '../application/loss-report/count-lost.js'
 import { parseInstant } from '../domain/values/moment.js'
 import { withoutUndefined } from '../lib/without-undefined.js'
 import { WAIT, type Freshness } from './freshness.js'

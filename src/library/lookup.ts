@@ -1,9 +1,9 @@
 /** Finds conversations by id. An unknown id throws and suggests the nearest one. */
-import { conversationsOfLog } from '../recording/conversation-streams.js'
+import { conversationsOfLog } from '../application/recording/conversation-streams.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import { checkId, conversationStream } from '../domain/values/ids.js'
-import type { Conversations } from '../recording/handle-command.js'
-import type { Log } from '../recording/load-conversation.js'
+import type { Conversations } from '../application/recording/handle-command.js'
+import type { Log } from '../application/recording/load-conversation.js'
 import type { Gate } from './gate.js'
 import { problem, valueOf } from './problem.js'
 

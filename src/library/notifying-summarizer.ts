@@ -1,6 +1,6 @@
 /** Reports the requests of a summarizer to a listener, so that a program can show what it waits for. */
 import { isWithoutModel } from '../domain/reports/prices.js'
-import { requestTokens } from '../compaction/summarize-step.js'
+import { requestTokens } from '../application/compaction/summarize-step.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import type { SummaryRequest } from './ledger.js'
 

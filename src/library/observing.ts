@@ -17,7 +17,7 @@ import {
 } from '../domain/values/message.js'
 import { modelWindow } from '../ports/model-windows.js'
 import type { Clock } from '../ports/clock.js'
-import type { Conversations } from '../recording/handle-command.js'
+import type { Conversations } from '../application/recording/handle-command.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
 import type { Transcripts } from './ledger.js'

@@ -5,7 +5,7 @@ import { parsePrices, type PriceTable } from '../domain/reports/prices.js'
 import { checkId } from '../domain/values/ids.js'
 import { thrownSentence } from '../domain/values/thrown.js'
 import { parsePolicySettings, type PolicySettings } from '../domain/values/policy.js'
-import { isRegisteredEstimator, registeredEstimators } from '../recording/estimators.js'
+import { isRegisteredEstimator, registeredEstimators } from '../application/recording/estimators.js'
 import type { ActorOptions } from './ledger-options.js'
 import { problem, valueOf } from './problem.js'
 

@@ -1,5 +1,5 @@
 /** What a ledger is made of: `compose.ts` opens it, `create-ledger.ts` puts it together. */
-import type { CompactionRun } from '../compaction/compact.js'
+import type { CompactionRun } from '../application/compaction/compact.js'
 import type { Projection } from '../../projections/engine/projection.js'
 import type { PriceTable } from '../domain/reports/prices.js'
 import type { PolicySettings } from '../domain/values/policy.js'
@@ -17,7 +17,7 @@ import type { Spending } from '../ports/spending.js'
 import type { Database } from '../ports/sql.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import type { WorkQueue } from '../ports/work-queue.js'
-import type { Log } from '../recording/load-conversation.js'
+import type { Log } from '../application/recording/load-conversation.js'
 import type { LedgerOptions } from './ledger-options.js'
 
 export interface LedgerParts {

@@ -1,13 +1,13 @@
 /** What the processes that work in the background are made of: `compose.ts` opens it, and their commands run on it. */
 import type { ProjectionSource } from '../../projections/engine/target.js'
-import type { CompactionRun } from '../compaction/compact.js'
+import type { CompactionRun } from '../application/compaction/compact.js'
 import type { Claims } from '../ports/claims.js'
 import type { JobStore, KeyStore } from '../ports/service-state.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import type { TokenBudget, TokenLimits } from '../ports/token-budget.js'
 import type { WorkQueue } from '../ports/work-queue.js'
-import type { Log } from '../recording/load-conversation.js'
-import type { SummarizerConfig } from '../summarizers/index.js'
+import type { Log } from '../application/recording/load-conversation.js'
+import type { SummarizerConfig } from '../application/summarizers/index.js'
 
 export type { CompactionRun }
 

@@ -5,7 +5,7 @@ import {
   type FillOptions,
   type VectorFiller,
 } from '../../projections/read-models/archive-index/vector-filler.js'
-import { decodeEvent } from '../recording/read-event.js'
+import { decodeEvent } from '../application/recording/read-event.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
 import type { Admin, RebuildOptions } from './ledger.js'

@@ -1,6 +1,6 @@
 /** The registry of what summaries were made with. */
 import { nearest } from '../domain/text/edit-distance.js'
-import { listPrompts, promptMeant, promptsBegunWith } from '../recording/list-prompts.js'
+import { listPrompts, promptMeant, promptsBegunWith } from '../application/recording/list-prompts.js'
 import type { Gate } from './gate.js'
 import type { PromptRegistry, Prompts, RegisteredPrompt } from './ledger-editions.js'
 import { bad, nameGiven } from './options.js'

@@ -1,20 +1,20 @@
 /** Checkpoints and proofs, for operators and auditors. */
-import { proveConsistency, proveInclusion } from '../proof/single-proofs.js'
+import { proveConsistency, proveInclusion } from '../application/proof/single-proofs.js'
 import { conversationStream } from '../domain/values/ids.js'
 import { isRevision } from '../domain/values/revision.js'
 import { parseMoment } from '../domain/values/moment.js'
-import { conversationAt } from '../history/time-travel.js'
-import { gatherEvidence } from '../proof/evidence.js'
-import { loadContext } from '../recording/load-conversation.js'
+import { conversationAt } from '../application/history/time-travel.js'
+import { gatherEvidence } from '../application/proof/evidence.js'
+import { loadContext } from '../application/recording/load-conversation.js'
 import { problem, valueOf } from './problem.js'
-import { proofError } from '../proof/failures.js'
+import { proofError } from '../application/proof/failures.js'
 import {
   attachToCheckpoint,
   createCheckpoint,
   draftCheckpoint,
   listCheckpoints,
   storeCheckpoint,
-} from '../proof/checkpoints.js'
+} from '../application/proof/checkpoints.js'
 import type { Gate } from './gate.js'
 import type { CreateCheckpointOptions, EvidenceOptions, LedgerProofs, SignedDraft } from './ledger-proofs.js'
 import { bad, optionsGiven, textGiven, wholeNumberGiven, type Names } from './options.js'

@@ -3,7 +3,7 @@ import { projectionStopped, type ProjectionRunner } from '../../projections/engi
 import type { VectorFiller } from '../../projections/read-models/archive-index/vector-filler.js'
 import { checkId } from '../domain/values/ids.js'
 import type { EmbeddingFailure } from '../ports/embedding-model.js'
-import { search, type SearchOptions, type SearchPorts } from '../retrieval/search.js'
+import { search, type SearchOptions, type SearchPorts } from '../application/search/search.js'
 import { WAIT, type Freshness, type Wait } from './freshness.js'
 import type { Gate } from './gate.js'
 import type { Ledger, LedgerSearchOptions, SearchResult } from './ledger.js'

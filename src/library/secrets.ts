@@ -1,7 +1,7 @@
 /** Redaction and the search for secrets, for hosts and operators. */
-import { scanSecrets } from '../audit/scan-secrets.js'
-import { conversationsOfLog } from '../recording/conversation-streams.js'
-import { redactorFor } from '../recording/redaction.js'
+import { scanSecrets } from '../application/audit/scan-secrets.js'
+import { conversationsOfLog } from '../application/recording/conversation-streams.js'
+import { redactorFor } from '../application/recording/redaction.js'
 import type { Gate } from './gate.js'
 import type { LedgerSecrets, ScanSecretsOptions } from './ledger-secrets.js'
 import type { Lookup } from './lookup.js'

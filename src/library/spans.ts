@@ -5,7 +5,7 @@
  */
 import { isLedgerError } from '../lib/ledger-error.js'
 import { SpanKind, SpanStatusCode, trace, type Attributes, type Span } from '@opentelemetry/api'
-import type { Compact } from '../compaction/compact.js'
+import type { Compact } from '../application/compaction/compact.js'
 import { isWithoutModel } from '../domain/reports/prices.js'
 import { isSummarizerFailure, type Summarizer } from '../ports/summarizer.js'
 

@@ -1,7 +1,7 @@
 /** The agent's own tools, bound to its conversation. */
-import type { Compaction } from '../compaction/compact.js'
-import { decodeEvent } from '../recording/read-event.js'
-import { readMemory } from '../retrieval/read-memory.js'
+import type { Compaction } from '../application/compaction/compact.js'
+import { decodeEvent } from '../application/recording/read-event.js'
+import { readMemory } from '../application/search/read-memory.js'
 import { createAgentTools } from './agent-tools.js'
 import type { ChatParts } from './chat.js'
 import type { ActorOptions } from './ledger.js'

@@ -10,7 +10,7 @@ import {
   type RecordedTranscript,
   type RecordOptions,
   type TranscriptRecorder,
-} from '../importers/record-transcript.js'
+} from '../application/importers/record-transcript.js'
 import {
   growsByLines,
   importers,
@@ -18,21 +18,26 @@ import {
   readTranscript,
   recognizeTranscript,
   type RecognizedTranscript,
-} from '../importers/index.js'
-import { keyedContentId, plainContentId, type ContentId } from '../importers/content-id.js'
-import { isRecordedWithPlainIds } from '../importers/plain-ids.js'
-import { GrowingLines } from '../importers/growing-lines.js'
-import { headOf } from '../importers/records-of.js'
-import { unreadFormOf } from '../importers/unread-forms.js'
-import { conversationKey, fileKey, signaturesOf, type TranscriptSignatures } from '../importers/signature.js'
-import type { Importer, Layout, TranscriptItem, TranscriptReader } from '../importers/transcript.js'
+} from '../application/importers/index.js'
+import { keyedContentId, plainContentId, type ContentId } from '../application/importers/content-id.js'
+import { isRecordedWithPlainIds } from '../application/importers/plain-ids.js'
+import { GrowingLines } from '../application/importers/growing-lines.js'
+import { headOf } from '../application/importers/records-of.js'
+import { unreadFormOf } from '../application/importers/unread-forms.js'
+import {
+  conversationKey,
+  fileKey,
+  signaturesOf,
+  type TranscriptSignatures,
+} from '../application/importers/signature.js'
+import type { Importer, Layout, TranscriptItem, TranscriptReader } from '../application/importers/transcript.js'
 import { conversationStream } from '../domain/values/ids.js'
 import type { Clock } from '../ports/clock.js'
 import type { ImportedFiles } from '../ports/imported-files.js'
 import { codeOf } from '../ports/store-error.js'
-import type { Conversations } from '../recording/handle-command.js'
-import type { Log } from '../recording/load-conversation.js'
-import { decodeEvent, isOfType } from '../recording/read-event.js'
+import type { Conversations } from '../application/recording/handle-command.js'
+import type { Log } from '../application/recording/load-conversation.js'
+import { decodeEvent, isOfType } from '../application/recording/read-event.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
 import type { Transcripts } from './ledger.js'

@@ -1,6 +1,6 @@
 /** What conversations would have come to under other policies. */
 import { unknownName } from '../domain/text/known-names.js'
-import { createWhatIf } from '../editions/what-if.js'
+import { createWhatIf } from '../application/editions/what-if.js'
 import type { Gate } from './gate.js'
 import type { EditionsTried, TriedPolicy, WhatIfOptions } from './ledger.js'
 import type { Lookup } from './lookup.js'

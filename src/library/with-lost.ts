@@ -1,6 +1,6 @@
 /** Counts what the compactions of imported conversations lost. */
-import { countLost } from '../forgotten/count-lost.js'
-import type { RecordedConversation } from '../importers/record-transcript.js'
+import { countLost } from '../application/loss-report/count-lost.js'
+import type { RecordedConversation } from '../application/importers/record-transcript.js'
 import type { ImportedConversation } from './ledger-transcripts.js'
 import type { LedgerParts } from './parts.js'
 

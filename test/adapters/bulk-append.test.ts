@@ -7,7 +7,7 @@ import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.
 import { createPostgresBulkTarget } from '../../src/adapters/postgres/bulk-append.js'
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
-import { copyLog, storeTarget } from '../../src/backup/migrate-log.js'
+import { copyLog, storeTarget } from '../../src/application/backup/migrate-log.js'
 import { eventText } from '../../src/domain/events/log-digest.js'
 import type { StoredEvent } from '../../src/ports/event-store.js'
 import type { CopiedEvent } from '../../src/ports/log-copy.js'

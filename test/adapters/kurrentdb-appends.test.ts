@@ -10,7 +10,7 @@ import {
   type KurrentDbOptions,
 } from '../../src/adapters/kurrentdb/event-store.js'
 import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
-import { createConversations } from '../../src/recording/handle-command.js'
+import { createConversations } from '../../src/application/recording/handle-command.js'
 import { systemClock } from '../../src/ports/clock.js'
 import { sha256, uuidOf } from '../../src/domain/values/hash.js'
 import type { BodyStore } from '../../src/ports/body-store.js'

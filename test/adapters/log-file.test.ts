@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { createLogFile, openLogFile } from '../../src/adapters/file/log-file.js'
-import { copyLog } from '../../src/backup/migrate-log.js'
+import { copyLog } from '../../src/application/backup/migrate-log.js'
 import { isLogCopyError, type LogTarget } from '../../src/ports/log-copy.js'
 import { collect } from '../support/events.js'
 import {

@@ -3,8 +3,8 @@
  * be started.
  */
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { createCheckRowsApart, isMuch } from '../../src/audit/check-rows.js'
-import type { Log } from '../../src/recording/load-conversation.js'
+import { createCheckRowsApart, isMuch } from '../../src/application/audit/check-rows.js'
+import type { Log } from '../../src/application/recording/load-conversation.js'
 import type { CheckRows, RowDifference } from '../../src/ports/row-check.js'
 import { createHarness, CONVERSATION } from '../support/harness.js'
 import { say } from '../support/conversations.js'

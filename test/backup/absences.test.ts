@@ -8,7 +8,7 @@ import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
 import { openKurrentDbEventStore } from '../../src/adapters/kurrentdb/event-store.js'
 import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
-import { copyLog, storeSource } from '../../src/backup/migrate-log.js'
+import { copyLog, storeSource } from '../../src/application/backup/migrate-log.js'
 import { laterTypes } from '../../src/domain/events/index.js'
 import { LEDGER_PREFIXES } from '../../src/domain/values/ids.js'
 import type { Ledger } from '../../src/index.js'

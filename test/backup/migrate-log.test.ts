@@ -4,9 +4,9 @@
  */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { loadConversation, loadEdition } from '../../src/recording/load-conversation.js'
+import { loadConversation, loadEdition } from '../../src/application/recording/load-conversation.js'
 import { createMemoryProofStore } from '../../src/adapters/memory/proof-store.js'
-import { copyCheckpoints, copyLog, storeSource, storeTarget } from '../../src/backup/migrate-log.js'
+import { copyCheckpoints, copyLog, storeSource, storeTarget } from '../../src/application/backup/migrate-log.js'
 import { sha256 } from '../../src/domain/values/hash.js'
 import { claimOf } from '../../src/domain/events/codec.js'
 import type { EventStore, StoredEvent } from '../../src/ports/event-store.js'

@@ -1,7 +1,7 @@
 /** Progress output while a command waits for the read models, and wrapping of notes on standard error. */
 import { beforeEach, expect, it } from '@jest/globals'
-import { withCatchUpProgress } from '../../src/cli/catching-up.js'
-import { note, watchOutput } from '../../src/cli/output.js'
+import { withCatchUpProgress } from '../../src/interfaces/cli/catching-up.js'
+import { note, watchOutput } from '../../src/interfaces/cli/output.js'
 import type { Ledger } from '../../src/library/ledger.js'
 import { captureStandardError } from '../support/standard-error.js'
 

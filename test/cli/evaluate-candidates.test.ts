@@ -3,9 +3,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loadConfig } from '../../src/cli/config/load-config.js'
-import { adoptCommand, candidatesOf, type TypedCandidate } from '../../src/cli/evaluate/candidates.js'
-import { readArgs } from '../../src/cli/command-args.js'
+import { loadConfig } from '../../src/interfaces/cli/config/load-config.js'
+import { adoptCommand, candidatesOf, type TypedCandidate } from '../../src/interfaces/cli/evaluate/candidates.js'
+import { readArgs } from '../../src/interfaces/cli/command-args.js'
 import { openLedger, type Ledger } from '../../src/index.js'
 
 let folder: string

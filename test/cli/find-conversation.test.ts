@@ -3,9 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { conversationNamed, conversationsMeant, conversationsNamed } from '../../src/cli/find-conversation.js'
-import { commands, groups } from '../../src/cli/commands/index.js'
-import { shortIds } from '../../src/cli/short-ids.js'
+import {
+  conversationNamed,
+  conversationsMeant,
+  conversationsNamed,
+} from '../../src/interfaces/cli/find-conversation.js'
+import { commands, groups } from '../../src/interfaces/cli/commands/index.js'
+import { shortIds } from '../../src/interfaces/cli/short-ids.js'
 import { mostSimilar } from '../../src/domain/text/similar.js'
 import type { Ledger } from '../../src/index.js'
 import { ledgerOn } from '../support/ledger-on-database.js'

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { commands, groups } from '../../src/cli/commands/index.js'
-import { settings, settingsFor } from '../../src/cli/flags.js'
-import { helpOf } from '../../src/cli/parser.js'
+import { commands, groups } from '../../src/interfaces/cli/commands/index.js'
+import { settings, settingsFor } from '../../src/interfaces/cli/flags.js'
+import { helpOf } from '../../src/interfaces/cli/parser.js'
 import { spawnCli } from '../support/cli.js'
 
 const everyCommand = [

@@ -2,8 +2,8 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import stringWidth from 'string-width'
-import { fitted, table } from '../../src/cli/layout.js'
-import { pagerOf, startPager } from '../../src/cli/pager.js'
+import { fitted, table } from '../../src/interfaces/cli/layout.js'
+import { pagerOf, startPager } from '../../src/interfaces/cli/pager.js'
 
 const word = fc.constantFrom('harbour', 'INV-2026-00317', '数据库', '🚢', 'a', 'x'.repeat(120), 'naïve', '│', '└─')
 const text = fc.array(word, { maxLength: 40 }).map((words) => words.join(' '))

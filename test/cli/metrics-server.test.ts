@@ -1,7 +1,7 @@
 /** The routes of the metrics server, and its error if it cannot listen. */
 import { afterEach, expect, test } from '@jest/globals'
 import { Counter, Registry } from 'prom-client'
-import { startMetricsServer, type Health, type MetricsServer } from '../../src/cli/workers/metrics-server.js'
+import { startMetricsServer, type Health, type MetricsServer } from '../../src/interfaces/cli/workers/metrics-server.js'
 
 const open: MetricsServer[] = []
 afterEach(async () => {

@@ -1,6 +1,6 @@
 /** The on-demand ledger: when it is opened and closed, and which calls are retried. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { ledgerOnDemand, type LedgerOnDemand, type Opened } from '../../src/cli/on-demand.js'
+import { ledgerOnDemand, type LedgerOnDemand, type Opened } from '../../src/interfaces/cli/on-demand.js'
 import { openLedger, type Ledger } from '../../src/index.js'
 import { storeError } from '../../src/ports/store-error.js'
 import { talk } from '../support/conversations.js'

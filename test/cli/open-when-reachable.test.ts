@@ -1,6 +1,6 @@
 /** A worker that starts before its store. */
 import { describe, expect, it } from '@jest/globals'
-import { openWhenReachable } from '../../src/cli/workers/open-when-reachable.js'
+import { openWhenReachable } from '../../src/interfaces/cli/workers/open-when-reachable.js'
 import { storeError } from '../../src/ports/store-error.js'
 
 describe('a worker that starts before its store', () => {

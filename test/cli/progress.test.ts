@@ -1,6 +1,6 @@
 /** Progress output: on a terminal it changes no modes, otherwise it prints occasional lines. */
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
-import { startProgress } from '../../src/cli/progress.js'
+import { startProgress } from '../../src/interfaces/cli/progress.js'
 import { captureStandardError } from '../support/standard-error.js'
 
 const standardError = captureStandardError()

@@ -4,16 +4,16 @@ import { createMemoryClaims } from '../../src/adapters/memory/claims.js'
 import { createMemoryTokenBudget } from '../../src/adapters/memory/token-budget.js'
 import { createMemoryWorkQueue } from '../../src/adapters/memory/work-queue.js'
 import { createScriptedLanguageModel } from '../../src/adapters/scripted/language-model.js'
-import { createRegisterPrompt } from '../../src/recording/register-prompt.js'
-import { runCompaction, type RunCompactionOptions } from '../../src/cli/workers/compaction.js'
+import { createRegisterPrompt } from '../../src/application/recording/register-prompt.js'
+import { runCompaction, type RunCompactionOptions } from '../../src/interfaces/cli/workers/compaction.js'
 import type { OpenCompactionProcess } from '../../src/library/processes.js'
 import { systemClock } from '../../src/ports/clock.js'
 import {
   createExtractiveSummarizer,
   createFoldInSummarizer,
   type SummarizerConfig,
-} from '../../src/summarizers/index.js'
-import { createPrompt } from '../../src/summarizers/prompts.js'
+} from '../../src/application/summarizers/index.js'
+import { createPrompt } from '../../src/application/summarizers/prompts.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { until } from '../support/hand-clock.js'
 import { createHarness, type Harness } from '../support/harness.js'

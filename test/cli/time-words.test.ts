@@ -1,6 +1,6 @@
 /** Times in words. */
 import { describe, expect, it } from '@jest/globals'
-import { dayOfFlag, localTime, timeInWords, timeOfFlag } from '../../src/cli/time-words.js'
+import { dayOfFlag, localTime, timeInWords, timeOfFlag } from '../../src/interfaces/cli/time-words.js'
 
 // A Friday, in local time.
 const now = new Date(2026, 10, 27, 15, 30)

@@ -1,9 +1,9 @@
 /** Errors for unknown words: always a suggestion, never the general help. */
 import { describe, expect, it } from '@jest/globals'
 import { nameMeant } from '../../src/domain/text/known-names.js'
-import { commands, groups } from '../../src/cli/commands/index.js'
-import { parsed } from '../../src/cli/parser.js'
-import { noSuchCommand } from '../../src/cli/usage.js'
+import { commands, groups } from '../../src/interfaces/cli/commands/index.js'
+import { parsed } from '../../src/interfaces/cli/parser.js'
+import { noSuchCommand } from '../../src/interfaces/cli/usage.js'
 
 const firstOf = (words: string): string => words.split(' ')[0] ?? ''
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
-import { startProgress } from '../../src/cli/progress.js'
-import { Waiting } from '../../src/cli/waiting.js'
+import { startProgress } from '../../src/interfaces/cli/progress.js'
+import { Waiting } from '../../src/interfaces/cli/waiting.js'
 import type { SummaryRequest } from '../../src/library/ledger.js'
 import { captureStandardError } from '../support/standard-error.js'
 

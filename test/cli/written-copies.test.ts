@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { noteFile, noteLog, notePrinted, writtenCopies } from '../../src/cli/written-copies.js'
+import { noteFile, noteLog, notePrinted, writtenCopies } from '../../src/interfaces/cli/written-copies.js'
 import { serverIdentity } from '../../src/library/addresses.js'
 
 let top: string

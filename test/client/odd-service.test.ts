@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { z } from 'zod'
-import { createClient, type Client } from '../../src/client/index.js'
+import { createClient, type Client } from '../../src/interfaces/client/index.js'
 import { unionByKind, record } from '../../src/schema/answer.js'
 
 const fact = (position: number): object => ({

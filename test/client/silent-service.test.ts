@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { createClient, type Client } from '../../src/client/index.js'
+import { createClient, type Client } from '../../src/interfaces/client/index.js'
 
 let server: Server
 let url = ''

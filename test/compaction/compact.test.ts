@@ -3,7 +3,7 @@
  * interruption.
  */
 import { describe, expect, it } from '@jest/globals'
-import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
+import { createExtractiveSummarizer } from '../../src/application/summarizers/index.js'
 import { calling, say, SMALL, talk } from '../support/conversations.js'
 import { coverageProblems } from '../support/coverage.js'
 import { CONVERSATION, Crash, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'

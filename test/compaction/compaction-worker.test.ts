@@ -11,8 +11,8 @@ import {
   createCompactionWorker,
   type CompactionWorker,
   type CompactionWorkerOptions,
-} from '../../src/compaction/compaction-worker.js'
-import type { CompactionRun } from '../../src/compaction/compact.js'
+} from '../../src/application/compaction/compaction-worker.js'
+import type { CompactionRun } from '../../src/application/compaction/compact.js'
 import { triggerOf } from '../../src/domain/compaction/plan.js'
 import type { PolicySettings } from '../../src/domain/values/policy.js'
 import type { TokenBudget } from '../../src/ports/token-budget.js'

@@ -1,7 +1,7 @@
 /** Host lists that chat APIs reject: `compress` records and compacts them, and shows them in a valid form. */
 import { expect, it } from '@jest/globals'
 import type { MessageInput } from '../../src/domain/values/message.js'
-import { createVerify } from '../../src/audit/verify.js'
+import { createVerify } from '../../src/application/audit/verify.js'
 import { problemsOfEveryApi } from '../support/chat-validity.js'
 import { checkScripted } from '../support/check-scripted.js'
 import { nameless, SMALL, talk } from '../support/conversations.js'

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { getEventListeners } from 'node:events'
 import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
-import { readAhead } from '../../src/recording/read-ahead.js'
+import { readAhead } from '../../src/application/recording/read-ahead.js'
 import { uuidOf } from '../../src/domain/values/hash.js'
 import type {
   EventStore,

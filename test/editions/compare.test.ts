@@ -11,10 +11,10 @@ import {
   totalsOf,
   type CompareRequest,
   type EditionComparisons,
-} from '../../src/editions/compare.js'
-import { createEditionConversation } from '../../src/editions/edition-conversations.js'
-import { loadEdition } from '../../src/recording/load-conversation.js'
-import type { ConversationReplay } from '../../src/editions/replay-conversation.js'
+} from '../../src/application/editions/compare.js'
+import { createEditionConversation } from '../../src/application/editions/edition-conversations.js'
+import { loadEdition } from '../../src/application/recording/load-conversation.js'
+import type { ConversationReplay } from '../../src/application/editions/replay-conversation.js'
 import { contextOf } from '../../src/domain/compaction/context.js'
 import { editionStream } from '../../src/domain/values/ids.js'
 import type { PolicySettings } from '../../src/domain/values/policy.js'

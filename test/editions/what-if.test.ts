@@ -1,9 +1,9 @@
 /** Policies evaluated on a recorded conversation: predictable figures, without writes and model calls. */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
-import { createWhatIf, totalOf, type WhatIf, type WhatIfRequest } from '../../src/editions/what-if.js'
+import { createWhatIf, totalOf, type WhatIf, type WhatIfRequest } from '../../src/application/editions/what-if.js'
 import { conversationStream } from '../../src/domain/values/ids.js'
-import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
+import { createExtractiveSummarizer } from '../../src/application/summarizers/index.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { appended as recordEvents, eventNamed } from '../support/events.js'
 import { CONVERSATION, contextIn, createHarness, type Harness } from '../support/harness.js'

@@ -7,7 +7,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createMemoryKeyVault } from '../../src/adapters/memory/key-vault.js'
-import { runMigrateLog } from '../../src/cli/migrate/migrate-log.js'
+import { runMigrateLog } from '../../src/interfaces/cli/migrate/migrate-log.js'
 import { sha256 } from '../../src/domain/values/hash.js'
 import * as places from '../../src/library/compose.js'
 import type { Ledger } from '../../src/library/ledger.js'

@@ -14,7 +14,7 @@ import { migrateLog } from '../../src/adapters/postgres/schema.js'
 import { openLedger } from '../../src/library/compose.js'
 import type { Ledger } from '../../src/library/ledger.js'
 import { keyVaultError, type KeyVault } from '../../src/ports/key-vault.js'
-import { TextKeys } from '../../src/sealing/text-keys.js'
+import { TextKeys } from '../../src/application/sealing/text-keys.js'
 import { collect, eventNamed } from '../support/events.js'
 import { keepEngines } from '../support/kept-engines.js'
 

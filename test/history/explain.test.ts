@@ -2,13 +2,13 @@
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { headAfterNumber } from '../../src/domain/conversation/clip-archive.js'
-import { explain } from '../../src/history/explain.js'
+import { explain } from '../../src/application/history/explain.js'
 import { NO_SECTIONS, type CarryForward, type Event, type RecordedEvent } from '../../src/domain/events/index.js'
 import { sha256 } from '../../src/domain/values/hash.js'
 import { conversationStream } from '../../src/domain/values/ids.js'
 import { contentText } from '../../src/domain/values/message.js'
 import { defaultEstimator } from '../../src/domain/values/tokens.js'
-import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
+import { createExtractiveSummarizer } from '../../src/application/summarizers/index.js'
 import {
   appended,
   archived,

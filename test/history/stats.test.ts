@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { evolve } from '../../src/domain/conversation/evolve.js'
 import { initialState } from '../../src/domain/conversation/conversation.js'
-import { loadConversation } from '../../src/recording/load-conversation.js'
+import { loadConversation } from '../../src/application/recording/load-conversation.js'
 import type { Event } from '../../src/domain/events/index.js'
 import { conversationStream, editionStream } from '../../src/domain/values/ids.js'
 import type { MessageInput } from '../../src/domain/values/message.js'
@@ -22,12 +22,12 @@ import {
   summarizer,
 } from '../support/builders.js'
 import { answering, calling, say, SMALL, talk } from '../support/conversations.js'
-import { statsLines } from '../../src/cli/reports/stats.js'
+import { statsLines } from '../../src/interfaces/cli/reports/stats.js'
 import { undo } from '../support/edition-history.js'
 import { appended as recordEvents, eventNamed } from '../support/events.js'
 import { CONVERSATION, contextIn, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'
 import { counted, makeEdition } from '../support/explain-conversation.js'
-import { findEstimator } from '../../src/recording/estimators.js'
+import { findEstimator } from '../../src/application/recording/estimators.js'
 
 const usage = { promptTokens: 1_000, completionTokens: 100 }
 

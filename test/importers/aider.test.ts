@@ -1,11 +1,11 @@
 /** Handwritten histories of Aider, in the formats of versions 0.47 to 0.86. */
-import { plainContentId } from '../../src/importers/content-id.js'
+import { plainContentId } from '../../src/application/importers/content-id.js'
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { contentText } from '../../src/domain/values/message.js'
-import { refusalOf } from '../../src/importers/bodies.js'
-import { aider } from '../../src/importers/aider.js'
-import type { TranscriptItem } from '../../src/importers/transcript.js'
+import { refusalOf } from '../../src/application/importers/bodies.js'
+import { aider } from '../../src/application/importers/aider.js'
+import type { TranscriptItem } from '../../src/application/importers/transcript.js'
 import { ofKind } from '../support/transcript-laws.js'
 
 const FILE = '/srv/harbour/.aider.chat.history.md'

@@ -12,7 +12,7 @@
  *   continue.
  * - Claude Code: an attachment counts if its text is in the file; an attachment with only a file name does not.
  */
-import { plainContentId } from '../../src/importers/content-id.js'
+import { plainContentId } from '../../src/application/importers/content-id.js'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import fc from 'fast-check'
@@ -21,10 +21,10 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { placeholderFor } from '../../src/domain/conversation/placeholders.js'
 import { conversationStream } from '../../src/domain/values/ids.js'
-import { importers, readTranscript, recognizeTranscript } from '../../src/importers/index.js'
-import { createRecordTranscript } from '../../src/importers/record-transcript.js'
+import { importers, readTranscript, recognizeTranscript } from '../../src/application/importers/index.js'
+import { createRecordTranscript } from '../../src/application/importers/record-transcript.js'
 import type { ChatMessage, ImportedTranscript, Ledger } from '../../src/index.js'
-import { decodeEvent, isOfType } from '../../src/recording/read-event.js'
+import { decodeEvent, isOfType } from '../../src/application/recording/read-event.js'
 import type { RecordedEvent } from '../../src/domain/events/index.js'
 import { createHarness, type Harness } from '../support/harness.js'
 import { ledgerOn } from '../support/ledger-on-database.js'

@@ -1,8 +1,8 @@
 /** Handwritten exports of ChatGPT, in the formats of 2023 to 2026. */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { chatgpt } from '../../src/importers/chatgpt.js'
-import type { TranscriptItem } from '../../src/importers/transcript.js'
+import { chatgpt } from '../../src/application/importers/chatgpt.js'
+import type { TranscriptItem } from '../../src/application/importers/transcript.js'
 import { itemsOf, lawfulItems, ofKind } from '../support/transcript-laws.js'
 
 const FILE = '/home/ada/export/conversations.json'

@@ -2,7 +2,7 @@
  * Small handwritten transcripts in the format of Claude Code 2.0 to 2.1.2xx, with only the fields that the importer
  * reads. Nothing comes from a real session.
  */
-import { plainContentId } from '../../src/importers/content-id.js'
+import { plainContentId } from '../../src/application/importers/content-id.js'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,10 +10,15 @@ import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import fc from 'fast-check'
 import { parseMessage, type MessageBody } from '../../src/domain/values/message.js'
-import { claudeCode } from '../../src/importers/claude-code.js'
-import { userContentOf } from '../../src/importers/claude-code-content.js'
+import { claudeCode } from '../../src/application/importers/claude-code.js'
+import { userContentOf } from '../../src/application/importers/claude-code-content.js'
 import { runsOf } from '../support/length.js'
-import type { CompactionItem, MessageItem, TranscriptItem, TranscriptReader } from '../../src/importers/transcript.js'
+import type {
+  CompactionItem,
+  MessageItem,
+  TranscriptItem,
+  TranscriptReader,
+} from '../../src/application/importers/transcript.js'
 
 type Json = Readonly<Record<string, unknown>>
 

@@ -1,13 +1,13 @@
 /** Handwritten tasks of Cline's extension (3.x) and sessions of its newer form. */
-import { plainContentId } from '../../src/importers/content-id.js'
+import { plainContentId } from '../../src/application/importers/content-id.js'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { cline } from '../../src/importers/cline.js'
-import { recognizeTranscript, readTranscript } from '../../src/importers/index.js'
-import type { TranscriptItem } from '../../src/importers/transcript.js'
+import { cline } from '../../src/application/importers/cline.js'
+import { recognizeTranscript, readTranscript } from '../../src/application/importers/index.js'
+import type { TranscriptItem } from '../../src/application/importers/transcript.js'
 import { itemsOf, lawfulItems, ofKind } from '../support/transcript-laws.js'
 
 const FOLDER = '/home/ada/.config/Code/User/globalStorage/saoudrizwan.claude-dev/tasks/1773129600000'

@@ -2,8 +2,13 @@ import { expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import fc from 'fast-check'
 import { contentText, parseMessage, textOnly } from '../../src/domain/values/message.js'
-import { contentOf, refusalOf } from '../../src/importers/bodies.js'
-import { contentPart, contentParts, inputWithinValues, withinValues } from '../../src/importers/content-part.js'
+import { contentOf, refusalOf } from '../../src/application/importers/bodies.js'
+import {
+  contentPart,
+  contentParts,
+  inputWithinValues,
+  withinValues,
+} from '../../src/application/importers/content-part.js'
 import { runsOf } from '../support/length.js'
 
 /** The texts within a value, as JSON. */

@@ -5,8 +5,8 @@ import { createHash } from 'node:crypto'
 import { appendFile, copyFile, mkdtemp, open, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { GrowingLines } from '../../src/importers/growing-lines.js'
-import { recordsOf, type RecordOrDamage } from '../../src/importers/records-of.js'
+import { GrowingLines } from '../../src/application/importers/growing-lines.js'
+import { recordsOf, type RecordOrDamage } from '../../src/application/importers/records-of.js'
 import { runsOf } from '../support/length.js'
 
 let folder: string

@@ -1,7 +1,7 @@
 /** Handwritten trajectories of mini-swe-agent, in the formats of its versions 1 and 2. */
-import { plainContentId } from '../../src/importers/content-id.js'
+import { plainContentId } from '../../src/application/importers/content-id.js'
 import { describe, expect, it } from '@jest/globals'
-import { miniSweAgent } from '../../src/importers/mini-swe-agent.js'
+import { miniSweAgent } from '../../src/application/importers/mini-swe-agent.js'
 import { asFile, violationsOf, itemsFrom, linesOf, ofKind } from './reading.js'
 
 const read = (): ReturnType<typeof miniSweAgent.read> => miniSweAgent.read('/home/somebody/a.traj.json', plainContentId)

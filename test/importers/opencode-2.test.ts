@@ -1,13 +1,13 @@
 /** Databases of opencode 2: new ones, and those that version 1 created. */
-import { plainContentId } from '../../src/importers/content-id.js'
+import { plainContentId } from '../../src/application/importers/content-id.js'
 import { describe, expect, it } from '@jest/globals'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { recordsOfDatabase } from '../../src/importers/opencode-files.js'
-import { opencode } from '../../src/importers/opencode.js'
-import { headOf } from '../../src/importers/records-of.js'
-import type { TranscriptItem, TranscriptRecord } from '../../src/importers/transcript.js'
+import { recordsOfDatabase } from '../../src/application/importers/opencode-files.js'
+import { opencode } from '../../src/application/importers/opencode.js'
+import { headOf } from '../../src/application/importers/records-of.js'
+import type { TranscriptItem, TranscriptRecord } from '../../src/application/importers/transcript.js'
 import {
   countByQuery,
   writeFresh,

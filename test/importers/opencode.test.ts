@@ -2,17 +2,17 @@
  * Handwritten sessions of opencode, in the formats of `opencode export`, the `storage/` tree, the database, and the
  * newer events.
  */
-import { plainContentId } from '../../src/importers/content-id.js'
+import { plainContentId } from '../../src/application/importers/content-id.js'
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, sep } from 'node:path'
-import { recordsOfDatabase } from '../../src/importers/opencode-files.js'
-import { openDatabase, type Database } from '../../src/importers/sqlite.js'
-import { opencode } from '../../src/importers/opencode.js'
-import { headOf, recordsOf } from '../../src/importers/records-of.js'
-import type { TranscriptItem, TranscriptRecord } from '../../src/importers/transcript.js'
+import { recordsOfDatabase } from '../../src/application/importers/opencode-files.js'
+import { openDatabase, type Database } from '../../src/application/importers/sqlite.js'
+import { opencode } from '../../src/application/importers/opencode.js'
+import { headOf, recordsOf } from '../../src/application/importers/records-of.js'
+import type { TranscriptItem, TranscriptRecord } from '../../src/application/importers/transcript.js'
 import { asFile, asLines, violationsOf, itemsFrom, linesOf, ofKind, refusedIn, itemsWithoutEnd } from './reading.js'
 
 const read = (): ReturnType<typeof opencode.read> => opencode.read('/home/somebody/session.json', plainContentId)

@@ -2,15 +2,15 @@
  * Handwritten events of OpenHands: a directory of events of its SDK, a file with one event per line, and the list of
  * actions and observations of its first version.
  */
-import { plainContentId } from '../../src/importers/content-id.js'
+import { plainContentId } from '../../src/application/importers/content-id.js'
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, sep } from 'node:path'
-import { openhands } from '../../src/importers/openhands.js'
-import { headOf, recordsOf } from '../../src/importers/records-of.js'
-import type { TranscriptItem, TranscriptRecord } from '../../src/importers/transcript.js'
+import { openhands } from '../../src/application/importers/openhands.js'
+import { headOf, recordsOf } from '../../src/application/importers/records-of.js'
+import type { TranscriptItem, TranscriptRecord } from '../../src/application/importers/transcript.js'
 import { asFile, asLines, violationsOf, itemsFrom, linesOf, ofKind, refusedIn, itemsWithoutEnd } from './reading.js'
 
 const read = (): ReturnType<typeof openhands.read> => openhands.read('/home/somebody/events.jsonl', plainContentId)

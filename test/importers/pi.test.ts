@@ -1,14 +1,14 @@
 /** Handwritten sessions of pi, in the formats of versions 1 (without ids) and 3 (a tree). */
-import { plainContentId } from '../../src/importers/content-id.js'
+import { plainContentId } from '../../src/application/importers/content-id.js'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { contentText } from '../../src/domain/values/message.js'
-import { headOf, recordsOf } from '../../src/importers/records-of.js'
-import { pi } from '../../src/importers/pi.js'
-import type { TranscriptItem, TranscriptRecord } from '../../src/importers/transcript.js'
+import { headOf, recordsOf } from '../../src/application/importers/records-of.js'
+import { pi } from '../../src/application/importers/pi.js'
+import type { TranscriptItem, TranscriptRecord } from '../../src/application/importers/transcript.js'
 import { itemsOf, lawfulItems, linesOf, ofKind } from '../support/transcript-laws.js'
 
 const ID = '019a0000-0000-7000-8000-00000000000b'

@@ -1,8 +1,8 @@
 /** Ids from content that another machine made, in the items that it sends. */
 import { expect, it } from '@jest/globals'
-import { plainContentId } from '../../src/importers/content-id.js'
-import { markedContentId, withOwnIds } from '../../src/importers/pushed-ids.js'
-import type { TranscriptItem } from '../../src/importers/transcript.js'
+import { plainContentId } from '../../src/application/importers/content-id.js'
+import { markedContentId, withOwnIds } from '../../src/application/importers/pushed-ids.js'
+import type { TranscriptItem } from '../../src/application/importers/transcript.js'
 
 const marked = markedContentId((text) => text.replace('hunter2', '[secret:password:0000]'))
 const [one, two] = [marked('the password is hunter2'), marked('another text')]

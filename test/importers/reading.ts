@@ -1,6 +1,11 @@
 /** Feeds records to a reader, and checks rules that hold for every reader. */
-import { refusalOf } from '../../src/importers/bodies.js'
-import type { MessageItem, TranscriptItem, TranscriptReader, TranscriptRecord } from '../../src/importers/transcript.js'
+import { refusalOf } from '../../src/application/importers/bodies.js'
+import type {
+  MessageItem,
+  TranscriptItem,
+  TranscriptReader,
+  TranscriptRecord,
+} from '../../src/application/importers/transcript.js'
 
 /** Values as lines of a file. */
 export const asLines = (values: readonly unknown[], file = '/home/somebody/file.jsonl'): readonly TranscriptRecord[] =>

@@ -2,14 +2,14 @@
  * Recognizes the program of handwritten file heads. If `CONTEXT_LEDGER_TRANSCRIPTS` names a directory with real
  * transcripts, each file in it is checked as well.
  */
-import { plainContentId } from '../../src/importers/content-id.js'
+import { plainContentId } from '../../src/application/importers/content-id.js'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { importers, readTranscript, recognizeTranscript } from '../../src/importers/index.js'
-import { headOf } from '../../src/importers/records-of.js'
-import type { Importer, TranscriptItem } from '../../src/importers/transcript.js'
+import { importers, readTranscript, recognizeTranscript } from '../../src/application/importers/index.js'
+import { headOf } from '../../src/application/importers/records-of.js'
+import type { Importer, TranscriptItem } from '../../src/application/importers/transcript.js'
 
 const lines = (...records: object[]): string => records.map((record) => `${JSON.stringify(record)}\n`).join('')
 const json = (value: unknown): string => JSON.stringify(value, undefined, 2)

@@ -1,13 +1,13 @@
 /** Handwritten tasks of Roo Code, in the formats of versions 3.20 (a list) to 3.50 (messages of the AI SDK). */
-import { plainContentId } from '../../src/importers/content-id.js'
+import { plainContentId } from '../../src/application/importers/content-id.js'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { recognizeTranscript, readTranscript } from '../../src/importers/index.js'
-import { roo } from '../../src/importers/roo.js'
-import type { TranscriptItem } from '../../src/importers/transcript.js'
+import { recognizeTranscript, readTranscript } from '../../src/application/importers/index.js'
+import { roo } from '../../src/application/importers/roo.js'
+import type { TranscriptItem } from '../../src/application/importers/transcript.js'
 import { itemsOf, lawfulItems, ofKind } from '../support/transcript-laws.js'
 
 const FOLDER = '/home/ada/.config/Code/User/globalStorage/rooveterinaryinc.roo-cline/tasks/1773129600000'

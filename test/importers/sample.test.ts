@@ -1,6 +1,6 @@
 /** The skeleton of a file keeps its structure and none of its texts. */
 import { describe, expect, it } from '@jest/globals'
-import { lineSkeleton, skeleton } from '../../src/importers/sample.js'
+import { lineSkeleton, skeleton } from '../../src/application/importers/sample.js'
 import { writtenTranscripts } from '../support/written/index.js'
 
 const valuesIn = (content: string): readonly unknown[] => {

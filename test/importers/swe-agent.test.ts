@@ -1,9 +1,9 @@
 /** Handwritten trajectories of SWE-agent, in the format of `.traj` files. */
-import { plainContentId } from '../../src/importers/content-id.js'
+import { plainContentId } from '../../src/application/importers/content-id.js'
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { sweAgent } from '../../src/importers/swe-agent.js'
-import type { TranscriptItem } from '../../src/importers/transcript.js'
+import { sweAgent } from '../../src/application/importers/swe-agent.js'
+import type { TranscriptItem } from '../../src/application/importers/transcript.js'
 import { asFile, violationsOf, itemsFrom, linesOf, ofKind, refusedIn, itemsWithoutEnd } from './reading.js'
 
 const FILE = '/home/somebody/trajectories/task-1.traj'

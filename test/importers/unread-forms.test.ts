@@ -1,9 +1,9 @@
 /** Files of programs without an importer: the error names their format. */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { importers } from '../../src/importers/index.js'
-import { isOfIFlow, refusalOfForm, unreadFormOf } from '../../src/importers/unread-forms.js'
-import type { Head } from '../../src/importers/transcript.js'
+import { importers } from '../../src/application/importers/index.js'
+import { isOfIFlow, refusalOfForm, unreadFormOf } from '../../src/application/importers/unread-forms.js'
+import type { Head } from '../../src/application/importers/transcript.js'
 
 const headOf = (path: string, text: string): Head => ({
   path,

@@ -1,12 +1,12 @@
 /** Records that are valid in their form and rare: what they say is read, and nothing around them is lost. */
 import { describe, expect, it } from '@jest/globals'
-import { plainContentId } from '../../src/importers/content-id.js'
-import { codex } from '../../src/importers/codex.js'
-import { cursor } from '../../src/importers/cursor.js'
-import { gemini } from '../../src/importers/gemini.js'
-import { QuotedText } from '../../src/importers/fences.js'
-import { recordsOfLine } from '../../src/importers/records-of.js'
-import type { Importer, TranscriptItem } from '../../src/importers/transcript.js'
+import { plainContentId } from '../../src/application/importers/content-id.js'
+import { codex } from '../../src/application/importers/codex.js'
+import { cursor } from '../../src/application/importers/cursor.js'
+import { gemini } from '../../src/application/importers/gemini.js'
+import { QuotedText } from '../../src/application/importers/fences.js'
+import { recordsOfLine } from '../../src/application/importers/records-of.js'
+import type { Importer, TranscriptItem } from '../../src/application/importers/transcript.js'
 import { linesOf, ofKind } from '../support/transcript-laws.js'
 
 /** All items of a reader, with those at its end. */

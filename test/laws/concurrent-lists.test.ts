@@ -4,7 +4,7 @@
  */
 import { afterEach, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { createSourceLists } from '../../src/compaction/source-list.js'
+import { createSourceLists } from '../../src/application/compaction/source-list.js'
 import { messageHash, type MessageInput } from '../../src/domain/values/message.js'
 import { openLedger } from '../../src/index.js'
 import { nameless, say, SMALL, talk } from '../support/conversations.js'

@@ -5,7 +5,7 @@
  */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { createVerify } from '../../src/audit/verify.js'
+import { createVerify } from '../../src/application/audit/verify.js'
 import type { Context } from '../../src/domain/compaction/context.js'
 import { initialState } from '../../src/domain/conversation/conversation.js'
 import { evolve } from '../../src/domain/conversation/evolve.js'
@@ -28,7 +28,7 @@ import {
 import { interleave, type Played } from '../support/interleave.js'
 import { noRows } from '../support/row-differences.js'
 import { runsOf } from '../support/length.js'
-import { findEstimator } from '../../src/recording/estimators.js'
+import { findEstimator } from '../../src/application/recording/estimators.js'
 
 const RUNS = { numRuns: runsOf(40) }
 const anyPolicy = fc.oneof(busyPolicies, policies)

@@ -5,8 +5,8 @@
  */
 import { expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { createSourceLists } from '../../src/compaction/source-list.js'
-import { createVerify } from '../../src/audit/verify.js'
+import { createSourceLists } from '../../src/application/compaction/source-list.js'
+import { createVerify } from '../../src/application/audit/verify.js'
 import { callGroups } from '../../src/domain/conversation/call-groups.js'
 import type { Conversation } from '../../src/domain/conversation/conversation.js'
 import { contentText, messageHash, type MessageInput, type NewMessage } from '../../src/domain/values/message.js'

@@ -3,18 +3,18 @@
  * grows, and none of its text is returned.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { mcpMount, proxyMount, type ClosableMount } from '../../src/cli/service-mounts.js'
+import { mcpMount, proxyMount, type ClosableMount } from '../../src/interfaces/cli/service-mounts.js'
 import type { Ledger } from '../../src/index.js'
 import { openService } from '../../src/library/compose.js'
 import { ROLES, type Bound, type Role } from '../../src/ports/service-state.js'
 import { routes } from '../../src/schema/index.js'
 import type { Route } from '../../src/schema/route.js'
-import { createKey } from '../../src/service/keys.js'
-import { startService, type Server } from '../../src/service/server.js'
+import { createKey } from '../../src/interfaces/service/keys.js'
+import { startService, type Server } from '../../src/interfaces/service/server.js'
 import { chat, messages, responses } from '../support/upstream-answers.js'
 import { startUpstream, type UpstreamStub } from '../support/upstream-stub.js'
 import { sessionConversationId } from '../../src/domain/values/session-ids.js'
-import { importers } from '../../src/importers/index.js'
+import { importers } from '../../src/application/importers/index.js'
 import { isLong } from '../support/length.js'
 
 const PEPPER = 'a pepper of tests, which is long enough for it'

@@ -1,7 +1,7 @@
 /** The agent's own tools: bound to one conversation, usable as they are, never throwing. */
 import { describe, expect, it } from '@jest/globals'
 import { createAgentTools, type AgentToolUses } from '../../src/library/agent-tools.js'
-import type { SearchHit } from '../../src/retrieval/search.js'
+import type { SearchHit } from '../../src/application/search/search.js'
 
 const hit: SearchHit = {
   conversationId: 'c',

@@ -10,7 +10,7 @@ import {
   type Summarizer,
 } from '../../src/index.js'
 import { problemReporter } from '../../src/library/report-problem.js'
-import { guarded } from '../../src/summarizers/guarded.js'
+import { guarded } from '../../src/application/summarizers/guarded.js'
 import { talk, SMALL } from '../support/conversations.js'
 import { createScriptedSummarizer } from '../support/harness.js'
 import { jsonAs, passedOff } from '../support/json.js'

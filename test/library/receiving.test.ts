@@ -1,11 +1,11 @@
 /** `transcripts.receive`: items from another machine, in an erasable ledger. */
 import { expect, it } from '@jest/globals'
 import { createMemoryKeyVault } from '../../src/adapters/memory/key-vault.js'
-import { plainContentId } from '../../src/importers/content-id.js'
-import { markedContentId } from '../../src/importers/pushed-ids.js'
-import { importers } from '../../src/importers/index.js'
+import { plainContentId } from '../../src/application/importers/content-id.js'
+import { markedContentId } from '../../src/application/importers/pushed-ids.js'
+import { importers } from '../../src/application/importers/index.js'
 import { openLedger } from '../../src/index.js'
-import type { TranscriptItem } from '../../src/importers/transcript.js'
+import type { TranscriptItem } from '../../src/application/importers/transcript.js'
 
 const idOf = markedContentId((text) => text)
 const where = { file: 'a.traj.json' }

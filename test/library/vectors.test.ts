@@ -17,7 +17,7 @@ import {
   nearestMessages,
 } from '../../projections/read-models/archive-index/vectors.js'
 import { createArchiveIndex } from '../../projections/read-models/archive-index/queries.js'
-import { search } from '../../src/retrieval/search.js'
+import { search } from '../../src/application/search/search.js'
 import { latch } from '../support/latch.js'
 import { ledgerOn } from '../support/ledger-on-database.js'
 import { openTestDatabase } from '../support/memory-database.js'

@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path'
 const START = 'dist/types/src/index.d.ts'
 /** The entry points beside it. */
 const SDKS = ['ai-sdk', 'claude-agent-sdk', 'langchain', 'openai-agents'].map(
-  (sdk) => `dist/types/src/sdk/${sdk}/index.d.ts`,
+  (sdk) => `dist/types/src/interfaces/sdk/${sdk}/index.d.ts`,
 )
 const read = (path: string): string => readFileSync(path, 'utf8')
 const declarationsOf = (path: string, module: string): string => join(dirname(path), module.replace(/\.js$/u, '.d.ts'))

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { setImmediate } from 'node:timers/promises'
-import { Foreground } from '../../src/page/reading/foreground.js'
+import { Foreground } from '../../src/interfaces/page/reading/foreground.js'
 
 /** A page that is being answered until `finish` is called. */
 function pageIn(foreground: Foreground): { readonly finish: () => Promise<void> } {

@@ -1,8 +1,8 @@
 /** The report of what compactions forgot. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { openLedger, type Ledger } from '../../src/index.js'
-import { forgottenFound } from '../../src/page/reading/forgotten.js'
-import { forgottenReportOf } from '../../src/page/forgotten-report.js'
+import { forgottenFound } from '../../src/interfaces/page/reading/forgotten.js'
+import { forgottenReportOf } from '../../src/interfaces/page/forgotten-report.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { hostileMessages } from '../support/page.js'
 

@@ -2,8 +2,8 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { html } from 'hono/html'
-import { Markdown } from '../../src/page/views/markdown.js'
-import { markedWords } from '../../src/page/views/text.js'
+import { Markdown } from '../../src/interfaces/page/views/markdown.js'
+import { markedWords } from '../../src/interfaces/page/views/text.js'
 
 const render = async (text: string, query?: string): Promise<string> =>
   (await html`${Markdown({ text, words: markedWords(query) })}`).toString()

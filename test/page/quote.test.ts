@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals'
 import type { JudgedItem } from '../../src/library/ledger.js'
-import { quoteOf } from '../../src/page/views/forgotten-cycle.js'
+import { quoteOf } from '../../src/interfaces/page/views/forgotten-cycle.js'
 
 const numberIn = (text: string): JudgedItem => ({
   kind: 'number',

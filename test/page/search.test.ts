@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals'
 import { openLedger } from '../../src/index.js'
-import { searchHits } from '../../src/page/reading/search-hits.js'
+import { searchHits } from '../../src/interfaces/page/reading/search-hits.js'
 
 it('a search keeps messages that only call tools apart from what was said', async () => {
   const ledger = await openLedger({ store: 'memory' })

@@ -2,8 +2,8 @@
 import { expect, it } from '@jest/globals'
 import { html } from 'hono/html'
 import type { ConversationSummary } from '../../src/library/ledger.js'
-import { Conversations, type ListQuery } from '../../src/page/views/conversations.js'
-import { turnName, turnsText } from '../../src/page/views/places.js'
+import { Conversations, type ListQuery } from '../../src/interfaces/page/views/conversations.js'
+import { turnName, turnsText } from '../../src/interfaces/page/views/places.js'
 
 const NOW = new Date('2026-08-20T12:00:00Z')
 

@@ -1,6 +1,6 @@
 /** Tool calls in one line: the changed lines of the edit tools of each program, and exit codes. */
 import { describe, expect, it } from '@jest/globals'
-import { exitCodeOf, toolSummary } from '../../src/page/reading/tool-summary.js'
+import { exitCodeOf, toolSummary } from '../../src/interfaces/page/reading/tool-summary.js'
 
 const PATCH = [
   '*** Begin Patch',

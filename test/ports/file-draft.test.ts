@@ -8,9 +8,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from '@je
 import { publishCheckpointFile } from '../../src/adapters/file/checkpoint-file.js'
 import { createLogFile } from '../../src/adapters/file/log-file.js'
 import { createKeyFile } from '../../src/adapters/file/signing-key.js'
-import { readOrCreatePepper } from '../../src/cli/config/pepper.js'
-import { readSettings, writeSettings } from '../../src/cli/install/settings-file.js'
-import { PushFolder } from '../../src/cli/push/push-folder.js'
+import { readOrCreatePepper } from '../../src/interfaces/cli/config/pepper.js'
+import { readSettings, writeSettings } from '../../src/interfaces/cli/install/settings-file.js'
+import { PushFolder } from '../../src/interfaces/cli/push/push-folder.js'
 import { createFile, replaceFile } from '../../src/ports/file-draft.js'
 import { writeNewFile } from '../../src/ports/new-file.js'
 

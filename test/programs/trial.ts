@@ -9,7 +9,7 @@ import { startScriptedModel, type ReceivedRequest, type ScriptedModel } from './
 import { endProcessesOf, hasTerminal, runProcess, type ProcessResult } from './processes.js'
 
 /** The command line as shipped. */
-export const CONTEXT_LEDGER = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
+export const CONTEXT_LEDGER = fileURLToPath(new URL('../../dist/src/interfaces/cli/main.js', import.meta.url))
 
 /** What a check found. */
 export interface CheckResult {

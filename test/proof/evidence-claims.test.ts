@@ -1,9 +1,9 @@
 /** What an evidence file states at its beginning: the operator, the model, the time of signing, and dates that differ. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Evidence } from '../../src/index.js'
-import { dateNotes, modelOf, signerOf, signingTimes } from '../../src/page/client/evidence/claims.js'
-import { compareFingerprint } from '../../src/page/client/evidence/compare-key.js'
-import { verifyEvidence, type Verified } from '../../src/page/client/evidence/verify.js'
+import { dateNotes, modelOf, signerOf, signingTimes } from '../../src/interfaces/page/client/evidence/claims.js'
+import { compareFingerprint } from '../../src/interfaces/page/client/evidence/compare-key.js'
+import { verifyEvidence, type Verified } from '../../src/interfaces/page/client/evidence/verify.js'
 import { openProvableLedger, type ProvableLedger } from '../support/provable-ledger.js'
 
 const DAY_MS = 86_400_000

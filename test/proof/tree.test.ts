@@ -1,7 +1,7 @@
 /** The Merkle tree that is written in tiles: known roots, and the root of the definition at every size. */
 import { expect, test } from '@jest/globals'
 import { leafHash } from '../../src/domain/proof/merkle.js'
-import { TreeWriter } from '../../src/proof/tree.js'
+import { TreeWriter } from '../../src/application/proof/tree.js'
 import { definedRoot } from '../support/rfc9162.js'
 
 /** Leaves and roots of the first 8 trees, as the implementations of Certificate Transparency test them. */

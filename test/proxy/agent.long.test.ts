@@ -7,7 +7,7 @@
 import { afterAll, beforeAll, expect } from '@jest/globals'
 import { openLedger, type Ledger } from '../../src/index.js'
 import { defaultEstimator } from '../../src/domain/values/tokens.js'
-import { startProxy, type ProxyServer } from '../../src/proxy/server.js'
+import { startProxy, type ProxyServer } from '../../src/interfaces/proxy/server.js'
 import { causesOf, type Cause } from '../support/head-changes.js'
 import { longTest } from '../support/length.js'
 import { agents, answerAt, type Agent } from '../support/listed-agents.js'

@@ -6,7 +6,7 @@
 import { isRecord } from '../../src/lib/is-record.js'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { openLedger, type Ledger } from '../../src/index.js'
-import { startProxy, type ProxyServer } from '../../src/proxy/server.js'
+import { startProxy, type ProxyServer } from '../../src/interfaces/proxy/server.js'
 import { causesOf } from '../support/head-changes.js'
 import { isLong } from '../support/length.js'
 import { agents, answerAt, type Agent } from '../support/listed-agents.js'

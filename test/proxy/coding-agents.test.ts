@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { connect } from 'node:net'
 import { openLedger, type Ledger } from '../../src/index.js'
-import { startProxy, type ProxyServer } from '../../src/proxy/server.js'
+import { startProxy, type ProxyServer } from '../../src/interfaces/proxy/server.js'
 import { defaultEstimator } from '../../src/domain/values/tokens.js'
 import { strictMessages } from '../support/strict-messages.js'
 import { strictResponses } from '../support/strict-responses.js'

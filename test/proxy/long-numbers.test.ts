@@ -1,7 +1,7 @@
 /** A number that no double holds goes upstream, comes back and is recorded with every digit that it has. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { openLedger, type Ledger } from '../../src/index.js'
-import { startProxy, type ProxyServer } from '../../src/proxy/server.js'
+import { startProxy, type ProxyServer } from '../../src/interfaces/proxy/server.js'
 import { startUpstream, type UpstreamAnswer, type UpstreamStub } from '../support/upstream-stub.js'
 
 const LONG = '12345678901234567891'

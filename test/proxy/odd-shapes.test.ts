@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { openLedger, type Ledger } from '../../src/index.js'
-import { startProxy, type ProxyServer } from '../../src/proxy/server.js'
+import { startProxy, type ProxyServer } from '../../src/interfaces/proxy/server.js'
 import { isLong, longTest } from '../support/length.js'
 import { startUpstream, type UpstreamStub } from '../support/upstream-stub.js'
 

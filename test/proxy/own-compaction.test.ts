@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { openLedger, type Ledger } from '../../src/index.js'
 import { defaultEstimator } from '../../src/domain/values/tokens.js'
-import { startProxy } from '../../src/proxy/server.js'
+import { startProxy } from '../../src/interfaces/proxy/server.js'
 import { agents, answerAt } from '../support/listed-agents.js'
 import { startUpstream, type UpstreamStub } from '../support/upstream-stub.js'
 import { isLong } from '../support/length.js'

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { openLedger, type Ledger } from '../../src/index.js'
-import { startProxy, type ProxyServer } from '../../src/proxy/server.js'
+import { startProxy, type ProxyServer } from '../../src/interfaces/proxy/server.js'
 
 const MODES = ['observe', 'compact'] as const
 

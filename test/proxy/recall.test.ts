@@ -1,7 +1,7 @@
 /** `--recall`: after a compaction by the agent's program, its requests have a note of what the context lost. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { openLedger, type Ledger } from '../../src/index.js'
-import { startProxy, type ProxyServer } from '../../src/proxy/server.js'
+import { startProxy, type ProxyServer } from '../../src/interfaces/proxy/server.js'
 import { isRecord } from '../../src/lib/is-record.js'
 import { chat, messages, responses } from '../support/upstream-answers.js'
 import { startUpstream, type UpstreamStub } from '../support/upstream-stub.js'

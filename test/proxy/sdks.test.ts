@@ -6,7 +6,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import OpenAI from 'openai'
 import { openLedger, type Ledger } from '../../src/index.js'
-import { startProxy, type ProxyServer } from '../../src/proxy/server.js'
+import { startProxy, type ProxyServer } from '../../src/interfaces/proxy/server.js'
 import { chat, messages, responses } from '../support/upstream-answers.js'
 import { startUpstream, type UpstreamAnswer, type UpstreamStub } from '../support/upstream-stub.js'
 

@@ -1,7 +1,7 @@
 /** The estimators that this process knows. */
 import { expect, it } from '@jest/globals'
 import { defaultEstimator } from '../../src/domain/values/tokens.js'
-import { findEstimator, registerEstimator } from '../../src/recording/estimators.js'
+import { findEstimator, registerEstimator } from '../../src/application/recording/estimators.js'
 
 it('another estimator is registered by its name, no other can take the name, and an unknown name is reported', () => {
   const byWords = { name: 'by-words', text: (text: string) => text.split(' ').length }

@@ -1,7 +1,7 @@
 /** Serialized work on a store that may time out: no call waits longer than one and a half timeouts. */
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
 import fc from 'fast-check'
-import { createStoreTurns } from '../../src/recording/store-turns.js'
+import { createStoreTurns } from '../../src/application/recording/store-turns.js'
 import { storeError, isStoreError } from '../../src/ports/store-error.js'
 
 beforeEach(() => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { convertToModelMessages, validateUIMessages, type UIMessage } from 'ai'
 import fc from 'fast-check'
 import { openLedger, type Ledger } from '../../src/index.js'
-import { loadUIMessages, saveUIMessages } from '../../src/sdk/ai-sdk/index.js'
+import { loadUIMessages, saveUIMessages } from '../../src/interfaces/sdk/ai-sdk/index.js'
 
 let ledger: Ledger
 beforeAll(async () => {

@@ -5,8 +5,8 @@ import { MockLanguageModelV4, simulateReadableStream } from 'ai/test'
 import fc from 'fast-check'
 import { z } from 'zod'
 import { openLedger, type ChatMessage, type Ledger } from '../../src/index.js'
-import { ledgerMiddleware, ledgerSteps } from '../../src/sdk/ai-sdk/index.js'
-import { asPrompt, fromLedger, toLedger, type SdkMessage } from '../../src/model-apis/ai-sdk-messages.js'
+import { ledgerMiddleware, ledgerSteps } from '../../src/interfaces/sdk/ai-sdk/index.js'
+import { asPrompt, fromLedger, toLedger, type SdkMessage } from '../../src/application/model-apis/ai-sdk-messages.js'
 
 type Generate = Awaited<ReturnType<MockLanguageModelV4['doGenerate']>>
 type Part = Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'] extends ReadableStream<infer P> ? P : never

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { claudeAgentSdk } from '../../examples/claude-agent-sdk.js'
 import { openLedger, type Ledger } from '../../src/index.js'
-import { ledgerSessionStore, type LedgerSessionStore } from '../../src/sdk/claude-agent-sdk/index.js'
+import { ledgerSessionStore, type LedgerSessionStore } from '../../src/interfaces/sdk/claude-agent-sdk/index.js'
 
 const folder = process.env['CONTEXT_LEDGER_TEST_CLAUDE_AGENT_SDK'] ?? ''
 const describeWithSdk = folder === '' ? describe.skip : describe

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { readFileSync } from 'node:fs'
 import { openLedger, type Ledger } from '../../src/index.js'
-import { ledgerSessionStore, type SessionStoreEntry } from '../../src/sdk/claude-agent-sdk/index.js'
+import { ledgerSessionStore, type SessionStoreEntry } from '../../src/interfaces/sdk/claude-agent-sdk/index.js'
 
 const lines = readFileSync('examples/claude-code-session.jsonl', 'utf8').trimEnd().split('\n')
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a transcript of ours

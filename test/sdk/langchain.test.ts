@@ -5,8 +5,8 @@ import type { ChatResult } from '@langchain/core/outputs'
 import { AIMessage, createAgent, HumanMessage, tool, type BaseMessage } from 'langchain'
 import { z } from 'zod'
 import { openLedger, type ChatMessage, type Ledger } from '../../src/index.js'
-import { ledgerMiddleware } from '../../src/sdk/langchain/index.js'
-import { fromLedger, toLedger } from '../../src/sdk/langchain/messages.js'
+import { ledgerMiddleware } from '../../src/interfaces/sdk/langchain/index.js'
+import { fromLedger, toLedger } from '../../src/interfaces/sdk/langchain/messages.js'
 
 /** Answers by a function of what it is given, and remembers it. */
 class ScriptedModel extends BaseChatModel {

@@ -15,7 +15,7 @@ import {
 } from '@openai/agents'
 import { z } from 'zod'
 import { openLedger, type Ledger } from '../../src/index.js'
-import { ledgerSession } from '../../src/sdk/openai-agents/index.js'
+import { ledgerSession } from '../../src/interfaces/sdk/openai-agents/index.js'
 
 /** Answers by a function of what it is given, and remembers it. */
 class ScriptedModel implements Model {

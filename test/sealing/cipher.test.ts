@@ -1,7 +1,7 @@
 /** The ciphers of sealed texts. */
 import { expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { decrypt, encrypt, encryptRepeatably } from '../../src/sealing/cipher.js'
+import { decrypt, encrypt, encryptRepeatably } from '../../src/application/sealing/cipher.js'
 
 it('a text opens with its key and context, and with no other, and not after a change', () => {
   const secret = fc.uint8Array({ minLength: 32, maxLength: 32 })

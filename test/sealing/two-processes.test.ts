@@ -5,7 +5,7 @@ import { createPostgresKeyringStore } from '../../src/adapters/postgres/keyring-
 import { createPostgresPendingErasures } from '../../src/adapters/postgres/pending-erasures.js'
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
 import { messageTexts } from '../../src/domain/events/texts.js'
-import { TextKeys } from '../../src/sealing/text-keys.js'
+import { TextKeys } from '../../src/application/sealing/text-keys.js'
 import { sealedTextsOf } from '../../src/domain/events/sealed.js'
 import { isRecord } from '../../src/lib/is-record.js'
 import type { Database } from '../../src/ports/sql.js'

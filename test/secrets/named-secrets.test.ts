@@ -1,7 +1,7 @@
 /** Whatever stands after the name of a secret is replaced, and code, words and placeholders are not. */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
-import { Redactor } from '../../src/secrets/redact.js'
+import { Redactor } from '../../src/application/secrets/redact.js'
 import { runsOf } from '../support/length.js'
 
 const redactor = E.getOrElse((): Redactor => {

@@ -3,8 +3,8 @@ import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import fc from 'fast-check'
 import { z } from 'zod'
-import { Redactor, type OwnRules } from '../../src/secrets/redact.js'
-import { SECRET_RULES } from '../../src/secrets/rules.js'
+import { Redactor, type OwnRules } from '../../src/application/secrets/redact.js'
+import { SECRET_RULES } from '../../src/application/secrets/rules.js'
 import { MAKERS, plantedSecrets, randomFrom } from '../support/planted-secrets.js'
 
 function redactorWith(own: OwnRules = {}, key = 'a key of a ledger'): Redactor {

@@ -1,6 +1,6 @@
 /** Values that were redacted by different rules. */
 import { expect, it } from '@jest/globals'
-import { isSameExceptSecrets } from '../../src/secrets/same-except-secrets.js'
+import { isSameExceptSecrets } from '../../src/application/secrets/same-except-secrets.js'
 
 it.each([
   ['a key=[secret:token:0000] b', 'a key=abc123 b', true],

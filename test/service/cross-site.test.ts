@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { ROLES } from '../../src/ports/service-state.js'
 import { routes } from '../../src/schema/index.js'
 import type { Route } from '../../src/schema/route.js'
-import { createService, type Service } from '../../src/service/app.js'
+import { createService, type Service } from '../../src/interfaces/service/app.js'
 import { PEPPER, startTestService, type TestService } from '../support/service.js'
 
 const changing = Object.values<Route>(routes).filter(({ method }) => method !== 'get')

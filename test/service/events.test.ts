@@ -4,10 +4,10 @@
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { openService } from '../../src/library/compose.js'
-import { startService, type Server } from '../../src/service/server.js'
+import { startService, type Server } from '../../src/interfaces/service/server.js'
 import type { Ledger } from '../../src/library/ledger.js'
 import { ROLES } from '../../src/ports/service-state.js'
-import { createKey } from '../../src/service/keys.js'
+import { createKey } from '../../src/interfaces/service/keys.js'
 import { cloudEvent } from '../../src/schema/events.js'
 import { connect } from 'node:net'
 import { once } from 'node:events'

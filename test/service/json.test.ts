@@ -1,8 +1,8 @@
 /** What a body says is what is read: no value becomes another one on the way. */
 import { expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { jsonOf } from '../../src/service/json.js'
-import { USUAL } from '../../src/service/limits.js'
+import { jsonOf } from '../../src/interfaces/service/json.js'
+import { USUAL } from '../../src/interfaces/service/limits.js'
 
 /** What a text says, or why it is refused. */
 async function read(text: string): Promise<unknown> {

@@ -4,9 +4,9 @@
  */
 import { expect, it } from '@jest/globals'
 import { openService } from '../../src/library/compose.js'
-import type { Mount } from '../../src/service/app.js'
-import { startService, type Server, type ServerOptions } from '../../src/service/server.js'
-import { createKey } from '../../src/service/keys.js'
+import type { Mount } from '../../src/interfaces/service/app.js'
+import { startService, type Server, type ServerOptions } from '../../src/interfaces/service/server.js'
+import { createKey } from '../../src/interfaces/service/keys.js'
 import { say, SMALL, talk } from '../support/conversations.js'
 import { startWireServer } from '../support/kurrentdb/server.js'
 import { serverDescribe } from '../support/length.js'

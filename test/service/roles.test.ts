@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { ROLES } from '../../src/ports/service-state.js'
 import { routes } from '../../src/schema/index.js'
 import type { Route } from '../../src/schema/route.js'
-import { createBounds, EVERYTHING } from '../../src/service/access.js'
+import { createBounds, EVERYTHING } from '../../src/interfaces/service/access.js'
 import { say, talk } from '../support/conversations.js'
 import { startTestService, type TestService } from '../support/service.js'
 
@@ -183,7 +183,7 @@ it('a conversation that a key of a scope begins is of that scope', async () => {
 
 it('a rotated key is another one, and the old one is let in for as long as was said', async () => {
   const { keys } = at.stores
-  const { rotateKey } = await import('../../src/service/keys.js')
+  const { rotateKey } = await import('../../src/interfaces/service/keys.js')
   const { PEPPER } = await import('../support/service.js')
   const old = await at.key(['audit'])
   const id = old.split('_')[1] ?? ''

@@ -1,7 +1,7 @@
 /** What one key has under way takes nothing from the others. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { ROLES } from '../../src/ports/service-state.js'
-import type { Mount } from '../../src/service/app.js'
+import type { Mount } from '../../src/interfaces/service/app.js'
 import { latch } from '../support/latch.js'
 import { talk } from '../support/conversations.js'
 import { startTestService, type TestService } from '../support/service.js'

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { createMemoryKeyVault } from '../../src/adapters/memory/key-vault.js'
-import { openRemoteLedger } from '../../src/client/index.js'
+import { openRemoteLedger } from '../../src/interfaces/client/index.js'
 import { signDraft } from '../../src/domain/proof/checkpoint.js'
 import type { Ledger } from '../../src/index.js'
 import { createTestClock } from '../support/harness.js'

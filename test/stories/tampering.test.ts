@@ -11,7 +11,7 @@ import { createScriptedLanguageModel } from '../../src/adapters/scripted/languag
 import type { Ledger, Manifest, Problem } from '../../src/index.js'
 import type { StreamHead } from '../../src/ports/manifest.js'
 import type { Database } from '../../src/ports/sql.js'
-import { createFoldInSummarizer } from '../../src/summarizers/index.js'
+import { createFoldInSummarizer } from '../../src/application/summarizers/index.js'
 import { attack, ledgerOn, type Attacker } from '../support/ledger-on-database.js'
 import { openTestDatabase } from '../support/memory-database.js'
 import { hasAll, realConversations } from '../support/real-conversations.js'

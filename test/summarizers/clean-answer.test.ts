@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { cleanAnswer } from '../../src/summarizers/clean-answer.js'
+import { cleanAnswer } from '../../src/application/summarizers/clean-answer.js'
 import { runsOf } from '../support/length.js'
 
 const SUMMARY = 'The user wants the billing service on Postgres 16.\n\nThe table audit_log stays as it is.'

@@ -9,8 +9,12 @@ import {
   type SummaryJob,
 } from '../../src/ports/summarizer.js'
 import { contentText } from '../../src/domain/values/message.js'
-import { checkRequest } from '../../src/summarizers/check-request.js'
-import { createExtractiveSummarizer, EXTRACTIVE_MODELS, prepareExtract } from '../../src/summarizers/extractive.js'
+import { checkRequest } from '../../src/application/summarizers/check-request.js'
+import {
+  createExtractiveSummarizer,
+  EXTRACTIVE_MODELS,
+  prepareExtract,
+} from '../../src/application/summarizers/extractive.js'
 import { describeSummarizer } from '../contracts/summarizer.js'
 import { CONVERSATION, createHarness } from '../support/harness.js'
 import { sampleConversation } from '../support/real-conversations.js'

@@ -6,9 +6,9 @@ import {
 } from '../../src/adapters/scripted/language-model.js'
 import { defaultEstimator } from '../../src/domain/values/tokens.js'
 import type { Summarizer } from '../../src/ports/summarizer.js'
-import { createSummarizer, parseSummarizerConfig } from '../../src/summarizers/index.js'
-import { createFoldInSummarizer } from '../../src/summarizers/fold-in.js'
-import { createPrompt } from '../../src/summarizers/prompts.js'
+import { createSummarizer, parseSummarizerConfig } from '../../src/application/summarizers/index.js'
+import { createFoldInSummarizer } from '../../src/application/summarizers/fold-in.js'
+import { createPrompt } from '../../src/application/summarizers/prompts.js'
 import { describeSummarizer } from '../contracts/summarizer.js'
 import { chunkJob, resummarizeJob, sourceMessage } from '../support/summary-jobs.js'
 

@@ -8,7 +8,7 @@ import {
   formatSummaries,
   shortenMiddle,
   shortenToTokens,
-} from '../../src/summarizers/format-messages.js'
+} from '../../src/application/summarizers/format-messages.js'
 import { collectIdentifiers } from '../../src/domain/text/identifiers.js'
 import { calledTool, sourceMessage, session, summaryOf } from '../support/summary-jobs.js'
 

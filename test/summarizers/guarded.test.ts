@@ -7,8 +7,8 @@ import {
   type Summarizer,
   type SummarizerFailure,
 } from '../../src/ports/summarizer.js'
-import { createSummarizerFrom } from '../../src/summarizers/from-function.js'
-import { guarded } from '../../src/summarizers/guarded.js'
+import { createSummarizerFrom } from '../../src/application/summarizers/from-function.js'
+import { guarded } from '../../src/application/summarizers/guarded.js'
 import { createScriptedSummarizer } from '../support/harness.js'
 
 const job = { kind: 'resummarize', summaries: [], maxSummaryTokens: 100, temperature: 0, persona: '' } as const

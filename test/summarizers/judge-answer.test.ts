@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { isBareRefusal, whyNoSummary } from '../../src/summarizers/judge-answer.js'
+import { isBareRefusal, whyNoSummary } from '../../src/application/summarizers/judge-answer.js'
 import { chunkJob, resummarizeJob, sourceMessage, summaryOf } from '../support/summary-jobs.js'
 
 const chinese = chunkJob({

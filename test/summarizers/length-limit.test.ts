@@ -2,9 +2,9 @@ import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { defaultEstimator } from '../../src/domain/values/tokens.js'
 import { createScriptedLanguageModel } from '../../src/adapters/scripted/language-model.js'
-import { createFoldInSummarizer } from '../../src/summarizers/fold-in.js'
-import { lengthLimit, mostTokens } from '../../src/summarizers/length-limit.js'
-import { createPrompt } from '../../src/summarizers/prompts.js'
+import { createFoldInSummarizer } from '../../src/application/summarizers/fold-in.js'
+import { lengthLimit, mostTokens } from '../../src/application/summarizers/length-limit.js'
+import { createPrompt } from '../../src/application/summarizers/prompts.js'
 import { calledTool, chunkJob, sourceMessage } from '../support/summary-jobs.js'
 
 const prose = 'They went to see the boat at the pier and had a long talk with its owner. '.repeat(20)

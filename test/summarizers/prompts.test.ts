@@ -8,7 +8,7 @@ import {
   ridePrefixPrompt,
   structuredPrompt,
   structuredResummarizePrompt,
-} from '../../src/summarizers/prompts.js'
+} from '../../src/application/summarizers/prompts.js'
 
 const NAMES = ['persona', 'existing_summary', 'messages'] as const
 const fill = (template: string, some: Partial<Parameters<typeof interpolatePrompt>[0]> = {}): string =>

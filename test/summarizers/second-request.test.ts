@@ -12,12 +12,12 @@ import {
   type SummarizerFailureKind,
   type SummaryJob,
 } from '../../src/ports/summarizer.js'
-import { checkRequest } from '../../src/summarizers/check-request.js'
+import { checkRequest } from '../../src/application/summarizers/check-request.js'
 import {
   createFoldInSummarizer,
   createRidePrefixSummarizer,
   createStructuredSummarizer,
-} from '../../src/summarizers/index.js'
+} from '../../src/application/summarizers/index.js'
 import { runsOf } from '../support/length.js'
 import { chunkJob, resummarizeJob, session } from '../support/summary-jobs.js'
 

@@ -4,7 +4,7 @@
  */
 import { hashOf } from '../../src/domain/values/hash.js'
 import type { CheckRequest } from '../../src/ports/request-check.js'
-import { checkRequest } from '../../src/summarizers/check-request.js'
+import { checkRequest } from '../../src/application/summarizers/check-request.js'
 
 export const checkScripted: CheckRequest = (events, job, template) => {
   const { strategy, provider, model, parameters, requestHash } = events

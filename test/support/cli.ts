@@ -9,8 +9,8 @@ import { readdirSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { format } from 'node:util'
-import { resetOutput } from '../../src/cli/output.js'
-import { runProgram } from '../../src/cli/program.js'
+import { resetOutput } from '../../src/interfaces/cli/output.js'
+import { runProgram } from '../../src/interfaces/cli/program.js'
 
 export interface CliResult {
   readonly status: number | null
@@ -27,8 +27,8 @@ export interface CliOptions {
 }
 
 // Jest fails where two dynamic imports that wait for the same module begin at once, so each file is loaded beforehand.
-const sources = new URL('../../src/cli/', import.meta.url)
-for (const file of ['../library/compose.ts', ...readdirSync(sources, { recursive: true, encoding: 'utf8' })])
+const sources = new URL('../../src/interfaces/cli/', import.meta.url)
+for (const file of ['../../library/compose.ts', ...readdirSync(sources, { recursive: true, encoding: 'utf8' })])
   if (file.endsWith('.ts') && !file.endsWith('main.ts') && file !== 'start.ts')
     await import(new URL(file, sources).pathname)
 
@@ -37,7 +37,7 @@ process.stdout.setMaxListeners(0)
 process.stderr.setMaxListeners(0)
 
 /** The program as it is shipped. */
-export const PROGRAM = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
+export const PROGRAM = fileURLToPath(new URL('../../dist/src/interfaces/cli/main.js', import.meta.url))
 
 /** The environment of this process without what the command line listens to, and with what is given. */
 function environment(env: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {

@@ -1,7 +1,7 @@
 /** Editions for tests: begun, made to the end and adopted over a harness. */
 import { either as E } from 'fp-ts'
-import { createRegisterPrompt } from '../../src/recording/register-prompt.js'
-import { openReplay, type ConversationReplay } from '../../src/editions/replay-conversation.js'
+import { createRegisterPrompt } from '../../src/application/recording/register-prompt.js'
+import { openReplay, type ConversationReplay } from '../../src/application/editions/replay-conversation.js'
 import { resolvePolicy, type PolicySettings } from '../../src/domain/values/policy.js'
 import { CONVERSATION, type Harness, type ScriptedSummarizer } from './harness.js'
 

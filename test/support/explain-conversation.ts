@@ -1,13 +1,13 @@
 /** What the tests of `explain` and `stats` share: the use cases over a harness, and what a tree ends at. */
-import { explain } from '../../src/history/explain.js'
+import { explain } from '../../src/application/history/explain.js'
 import type {
   BatchOrigin,
   ExplainOptions,
   Explanation,
   ExplainFailure,
   OriginalMessage,
-} from '../../src/history/explanation.js'
-import { stats, type ConversationStats, type TotalStats } from '../../src/history/stats.js'
+} from '../../src/application/history/explanation.js'
+import { stats, type ConversationStats, type TotalStats } from '../../src/application/history/stats.js'
 import type { PriceTable } from '../../src/domain/reports/prices.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { either as E } from 'fp-ts'

@@ -11,7 +11,7 @@ import type { Event } from '../../src/domain/events/index.js'
 import { resolvePolicy, type PolicySettings } from '../../src/domain/values/policy.js'
 import { defaultEstimator } from '../../src/domain/values/tokens.js'
 import { at, configured } from './builders.js'
-import { findEstimator } from '../../src/recording/estimators.js'
+import { findEstimator } from '../../src/application/recording/estimators.js'
 
 const CONVERSATION_ID = 'c1'
 

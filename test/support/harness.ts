@@ -7,13 +7,22 @@ import { either as E } from 'fp-ts'
 import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
 import { createMemoryClaims } from '../../src/adapters/memory/claims.js'
 import { createMemoryEventStore } from '../../src/adapters/memory/event-store.js'
-import { createAppendMessages, type AppendedMessages } from '../../src/recording/append-messages.js'
-import { createCompact, type Compact, type CompactionRun, type CompactMode } from '../../src/compaction/compact.js'
-import { createCompress, type Compressed } from '../../src/compaction/compress.js'
-import { decodeEvent } from '../../src/recording/read-event.js'
-import { createConversations, type CommandFailure, type Conversations } from '../../src/recording/handle-command.js'
-import type { Log } from '../../src/recording/load-conversation.js'
-import { createRegisterPrompt } from '../../src/recording/register-prompt.js'
+import { createAppendMessages, type AppendedMessages } from '../../src/application/recording/append-messages.js'
+import {
+  createCompact,
+  type Compact,
+  type CompactionRun,
+  type CompactMode,
+} from '../../src/application/compaction/compact.js'
+import { createCompress, type Compressed } from '../../src/application/compaction/compress.js'
+import { decodeEvent } from '../../src/application/recording/read-event.js'
+import {
+  createConversations,
+  type CommandFailure,
+  type Conversations,
+} from '../../src/application/recording/handle-command.js'
+import type { Log } from '../../src/application/recording/load-conversation.js'
+import { createRegisterPrompt } from '../../src/application/recording/register-prompt.js'
 import { contextOf, type Context } from '../../src/domain/compaction/context.js'
 import { evolve } from '../../src/domain/conversation/evolve.js'
 import { initialState, type Conversation } from '../../src/domain/conversation/conversation.js'
@@ -35,9 +44,9 @@ import type {
   SummaryJob,
 } from '../../src/ports/summarizer.js'
 import { dataOfProblem, problem } from '../../src/library/problem.js'
-import { guarded } from '../../src/summarizers/guarded.js'
-import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
-import { findEstimator } from '../../src/recording/estimators.js'
+import { guarded } from '../../src/application/summarizers/guarded.js'
+import { createExtractiveSummarizer } from '../../src/application/summarizers/index.js'
+import { findEstimator } from '../../src/application/recording/estimators.js'
 
 /** A clock that advances by a second at each reading, with counted ids. */
 export function createTestClock(name = 'clock'): Clock {

@@ -19,8 +19,8 @@ import type { EmbeddingModel } from '../../src/ports/embedding-model.js'
 import type { EventStore } from '../../src/ports/event-store.js'
 import type { Database } from '../../src/ports/sql.js'
 import type { Summarizer } from '../../src/ports/summarizer.js'
-import type { TextKeys } from '../../src/sealing/text-keys.js'
-import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
+import type { TextKeys } from '../../src/application/sealing/text-keys.js'
+import { createExtractiveSummarizer } from '../../src/application/summarizers/index.js'
 import { projectionsFor } from '../../projections/index.js'
 
 export async function ledgerOn(

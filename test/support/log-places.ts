@@ -9,7 +9,7 @@ import { createPostgresBulkTarget } from '../../src/adapters/postgres/bulk-appen
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
 import { openPostgres } from '../../src/adapters/postgres/sql.js'
-import type { LogPlaces } from '../../src/cli/migrate/migrate-log.js'
+import type { LogPlaces } from '../../src/interfaces/cli/migrate/migrate-log.js'
 
 /** @param schema where a server's log lies */
 export const logPlaces = (schema = 'context_ledger'): LogPlaces => ({

@@ -3,7 +3,7 @@
  * engine, which takes a second or two to start, then starts once instead of once for each command.
  */
 import { existsSync } from 'node:fs'
-import { parsed } from '../../src/cli/parser.js'
+import { parsed } from '../../src/interfaces/cli/parser.js'
 import { runResident, stopResident } from '../../src/library/resident.js'
 import { runCli, type CliOptions, type CliResult } from './cli.js'
 

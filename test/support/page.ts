@@ -1,9 +1,9 @@
 /** The page for tests: its app over a ledger, asked as a browser that has its token asks it. */
-import { contextNotes } from '../../src/cli/reports/context.js'
-import { describeEvent } from '../../src/cli/reports/describe-event.js'
+import { contextNotes } from '../../src/interfaces/cli/reports/context.js'
+import { describeEvent } from '../../src/interfaces/cli/reports/describe-event.js'
 import type { Ledger, MessageInput } from '../../src/index.js'
-import { guard } from '../../src/page/security.js'
-import { createApp } from '../../src/page/app.js'
+import { guard } from '../../src/interfaces/page/security.js'
+import { createApp } from '../../src/interfaces/page/app.js'
 
 export const TOKEN = 'token-of-the-test'
 const PORT = 4_800

@@ -3,8 +3,8 @@
  * message and every answer carries a mark of its client in a field that the proxy records and does not compare.
  */
 import type { Ledger, RecordedEvent } from '../../src/index.js'
-import { createProxy, type Proxy } from '../../src/proxy/create-proxy.js'
-import { CONVERSATION_HEADER, type Caller } from '../../src/proxy/identify-request.js'
+import { createProxy, type Proxy } from '../../src/interfaces/proxy/create-proxy.js'
+import { CONVERSATION_HEADER, type Caller } from '../../src/interfaces/proxy/identify-request.js'
 import { chat, messages, responses, type ScriptedAnswer } from './upstream-answers.js'
 import type { UpstreamAnswer, UpstreamStub } from './upstream-stub.js'
 

@@ -5,7 +5,7 @@
 import type { Ledger } from '../../src/index.js'
 import { isRecord } from '../../src/lib/is-record.js'
 import { textOnly, type ContentPart, type MessageBody } from '../../src/domain/values/message.js'
-import { isOfType } from '../../src/recording/read-event.js'
+import { isOfType } from '../../src/application/recording/read-event.js'
 
 /** A call with its result. */
 interface ReadCall {

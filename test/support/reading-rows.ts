@@ -3,8 +3,8 @@
  * conversation: the one before or the one after, never a mix.
  */
 import { setImmediate, setTimeout } from 'node:timers/promises'
-import { decodeEvent } from '../../src/recording/read-event.js'
-import type { Log } from '../../src/recording/load-conversation.js'
+import { decodeEvent } from '../../src/application/recording/read-event.js'
+import type { Log } from '../../src/application/recording/load-conversation.js'
 import { conversationStream } from '../../src/domain/values/ids.js'
 import type { RecordedEvent } from '../../src/domain/events/index.js'
 import type { Database, Sql } from '../../src/ports/sql.js'

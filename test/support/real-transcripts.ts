@@ -5,7 +5,7 @@
 import { describe } from '@jest/globals'
 import { existsSync, statSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
-import { planImport } from '../../src/cli/import/import-plan.js'
+import { planImport } from '../../src/interfaces/cli/import/import-plan.js'
 import { isLong } from './length.js'
 
 const folder = resolve(process.env['CONTEXT_LEDGER_TRANSCRIPTS'] ?? join('..', 'shared', 'transcripts'))

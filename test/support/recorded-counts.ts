@@ -1,7 +1,7 @@
 /** Counts of the recorded events of an imported conversation, in the form of the raw counters. */
 import type { RecordedEvent } from '../../src/domain/events/index.js'
 import type { MessageBody } from '../../src/domain/values/message.js'
-import { isOfType } from '../../src/recording/read-event.js'
+import { isOfType } from '../../src/application/recording/read-event.js'
 import type { RawCounts } from './raw-counts/raw-counts.js'
 
 /** A call that the provider ran is a part of the answer. */

@@ -1,14 +1,19 @@
 /** Replays over the harness: the use cases of editions with a summarizer of their own, waiting for nothing. */
 import { either as E } from 'fp-ts'
 import { createMemorySpending } from '../../src/adapters/memory/spending.js'
-import { adoptEdition, dropEdition, type EditionFailure } from '../../src/editions/adopt.js'
-import { estimateReplay, type ReplayEstimate } from '../../src/editions/estimate.js'
-import type { CommandFailure, Handled } from '../../src/recording/handle-command.js'
-import { createRegisterPrompt } from '../../src/recording/register-prompt.js'
-import { replay, type Replay, type ReplayAllDependencies, type ReplayRequest } from '../../src/editions/replay.js'
+import { adoptEdition, dropEdition, type EditionFailure } from '../../src/application/editions/adopt.js'
+import { estimateReplay, type ReplayEstimate } from '../../src/application/editions/estimate.js'
+import type { CommandFailure, Handled } from '../../src/application/recording/handle-command.js'
+import { createRegisterPrompt } from '../../src/application/recording/register-prompt.js'
+import {
+  replay,
+  type Replay,
+  type ReplayAllDependencies,
+  type ReplayRequest,
+} from '../../src/application/editions/replay.js'
 import type { Spending } from '../../src/ports/spending.js'
 import type { Summarizer } from '../../src/ports/summarizer.js'
-import { guarded } from '../../src/summarizers/guarded.js'
+import { guarded } from '../../src/application/summarizers/guarded.js'
 import { CONVERSATION, createScriptedSummarizer, type Harness, type ScriptedSummarizer } from './harness.js'
 
 export interface Editor {

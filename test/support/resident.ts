@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { ownerOf } from '../../src/library/resident.js'
 
 /** The program of a resident reader, as it is shipped. */
-export const RESIDENT = fileURLToPath(new URL('../../dist/src/cli/resident-main.js', import.meta.url))
+export const RESIDENT = fileURLToPath(new URL('../../dist/src/interfaces/cli/resident-main.js', import.meta.url))
 
 const OPENING_MS = 60_000
 

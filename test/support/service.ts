@@ -2,11 +2,11 @@
 import { openService } from '../../src/library/compose.js'
 import type { ServiceStores } from '../../src/library/processes.js'
 import type { Ledger, LedgerOptions } from '../../src/library/ledger.js'
-import { createService, type Service, type ServiceOptions } from '../../src/service/app.js'
+import { createService, type Service, type ServiceOptions } from '../../src/interfaces/service/app.js'
 import { routes } from '../../src/schema/index.js'
 import { problem } from '../../src/schema/problem.js'
 import type { Route } from '../../src/schema/route.js'
-import { createKey } from '../../src/service/keys.js'
+import { createKey } from '../../src/interfaces/service/keys.js'
 import type { Bound, Role } from '../../src/ports/service-state.js'
 
 export const PEPPER = 'a pepper of tests, which is long enough for it'

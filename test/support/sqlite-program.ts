@@ -1,7 +1,7 @@
 /** SQLite in tests: `node:sqlite`, or the program `sqlite3` for a Node that does not have it. */
 import { jest } from '@jest/globals'
 import { spawnSync } from 'node:child_process'
-import type { Database } from '../../src/importers/sqlite.js'
+import type { Database } from '../../src/application/importers/sqlite.js'
 
 export const hasSqlite = spawnSync('sqlite3', ['--version']).status === 0
 

@@ -1,6 +1,6 @@
 /** Captures standard error of this process, for tests of what a terminal shows. */
 import { afterEach, beforeEach, jest } from '@jest/globals'
-import { resetOutput } from '../../src/cli/output.js'
+import { resetOutput } from '../../src/interfaces/cli/output.js'
 
 /** Registers the capture for each test of a file. The terminal's settings are restored after each test. */
 export function captureStandardError(): { readonly text: () => string } {

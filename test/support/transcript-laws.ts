@@ -2,10 +2,15 @@
  * What holds of every transcript, whatever its program wrote: nothing is thrown, every record is taken or counted, the
  * ledger takes every message, ids mean one thing, half a file gives the beginning of what the whole gives.
  */
-import { plainContentId } from '../../src/importers/content-id.js'
+import { plainContentId } from '../../src/application/importers/content-id.js'
 import { expect } from '@jest/globals'
-import { refusalOf } from '../../src/importers/bodies.js'
-import type { Importer, MessageItem, TranscriptItem, TranscriptRecord } from '../../src/importers/transcript.js'
+import { refusalOf } from '../../src/application/importers/bodies.js'
+import type {
+  Importer,
+  MessageItem,
+  TranscriptItem,
+  TranscriptRecord,
+} from '../../src/application/importers/transcript.js'
 
 /** Values as the lines of a file; a value that is undefined is a line that the driver could not read. */
 export const linesOf = (file: string, values: readonly unknown[]): readonly TranscriptRecord[] =>

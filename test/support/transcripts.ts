@@ -1,6 +1,6 @@
 /** Random transcripts of an invented program, with the model's context after each step. */
 import fc from 'fast-check'
-import type { ContextEntry, TranscriptItem } from '../../src/importers/transcript.js'
+import type { ContextEntry, TranscriptItem } from '../../src/application/importers/transcript.js'
 import type { MessageBody } from '../../src/domain/values/message.js'
 
 /** A step of the program, before it is known what is live. Numbers choose among what is there. */

@@ -5,18 +5,18 @@
 import { SystemMessage, type BaseMessage } from 'langchain'
 import { MockLanguageModelV4 } from 'ai/test'
 import type { ChatMessage, Ledger, MessageInput } from '../../src/index.js'
-import { startProxy } from '../../src/proxy/server.js'
-import { ledgerMiddleware as aiMiddleware } from '../../src/sdk/ai-sdk/index.js'
+import { startProxy } from '../../src/interfaces/proxy/server.js'
+import { ledgerMiddleware as aiMiddleware } from '../../src/interfaces/sdk/ai-sdk/index.js'
 import {
   asPrompt,
   fromLedger as toSdk,
   toLedger as fromSdk,
   type SdkMessage,
-} from '../../src/model-apis/ai-sdk-messages.js'
-import { ledgerMiddleware as langchainMiddleware } from '../../src/sdk/langchain/index.js'
-import { fromLedger as toLangchain, toLedger as fromLangchain } from '../../src/sdk/langchain/messages.js'
-import { ledgerSession } from '../../src/sdk/openai-agents/index.js'
-import { toItems, toMessages } from '../../src/sdk/openai-agents/items.js'
+} from '../../src/application/model-apis/ai-sdk-messages.js'
+import { ledgerMiddleware as langchainMiddleware } from '../../src/interfaces/sdk/langchain/index.js'
+import { fromLedger as toLangchain, toLedger as fromLangchain } from '../../src/interfaces/sdk/langchain/messages.js'
+import { ledgerSession } from '../../src/interfaces/sdk/openai-agents/index.js'
+import { toItems, toMessages } from '../../src/interfaces/sdk/openai-agents/items.js'
 import { startUpstream } from './upstream-stub.js'
 
 /** A conversation to play in a ledger of its own. */

@@ -2,7 +2,7 @@
  * The Merkle tree of RFC 9162 (section 2.1) over the events of a log, in the order of their positions. A leaf is the
  * hash of an event, which covers everything that is stored of it.
  *
- * Proofs are lists of ranges of leaves. `src/proof/tree.ts` reads the hash of each range from a table.
+ * Proofs are lists of ranges of leaves. `src/application/proof/tree.ts` reads the hash of each range from a table.
  */
 import { hash as digest } from 'node:crypto'
 

@@ -2,7 +2,7 @@
 import { roleSchema, type Role } from '../values/message.js'
 import { termCounts } from './terms.js'
 
-/** An author as one string; `src/retrieval/rank.ts` parses it. */
+/** An author as one string; `src/application/search/rank.ts` parses it. */
 export const authorOf = (role: string, name: string | undefined): string =>
   name === undefined ? role : [role, ...termCounts(name).counts.keys()].join(' ')
 

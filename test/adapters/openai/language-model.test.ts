@@ -5,8 +5,8 @@ import {
   type OpenAiLanguageModelOptions,
 } from '../../../src/adapters/openai/language-model.js'
 import type { LanguageModel, LanguageModelRequest } from '../../../src/ports/language-model.js'
-import { createFoldInSummarizer } from '../../../src/summarizers/fold-in.js'
-import { createStructuredSummarizer } from '../../../src/summarizers/structured.js'
+import { createFoldInSummarizer } from '../../../src/application/summarizers/fold-in.js'
+import { createStructuredSummarizer } from '../../../src/application/summarizers/structured.js'
 import { startOpenAiStub, stubAnswers, type OpenAiStub, type StubAnswer } from '../../support/openai-stub.js'
 import { chunkJob } from '../../support/summary-jobs.js'
 

@@ -3,8 +3,8 @@ import { afterAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Addition } from '../../../src/cli/install/installation.js'
-import { untrustedHooks } from '../../../src/cli/install/codex-trust.js'
+import type { Addition } from '../../../src/interfaces/cli/install/installation.js'
+import { untrustedHooks } from '../../../src/interfaces/cli/install/codex-trust.js'
 
 const top = mkdtempSync(join(tmpdir(), 'codex-trust-'))
 let folder: string

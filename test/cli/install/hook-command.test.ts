@@ -8,9 +8,9 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { HookMode } from '../../../src/cli/install/agent-program.js'
-import { hookCommand } from '../../../src/cli/install/hook-command.js'
-import { notesFolder } from '../../../src/cli/hook/hook-folder.js'
+import type { HookMode } from '../../../src/interfaces/cli/install/agent-program.js'
+import { hookCommand } from '../../../src/interfaces/cli/install/hook-command.js'
+import { notesFolder } from '../../../src/interfaces/cli/hook/hook-folder.js'
 import { isLong } from '../../support/length.js'
 
 const SHELLS = ['/bin/sh', 'dash', 'bash', 'zsh', 'ksh', 'mksh', 'yash', 'busybox'].filter(

@@ -15,10 +15,10 @@ import {
   writeNote,
   writeNoted,
   writePending,
-} from '../../../src/cli/hook/hook-folder.js'
-import { makeNote } from '../../../src/cli/hook/make-note.js'
-import { limitAfterStart, runHook, type HookWorld } from '../../../src/cli/hook/run-hook.js'
-import { agentPrograms } from '../../../src/cli/install/index.js'
+} from '../../../src/interfaces/cli/hook/hook-folder.js'
+import { makeNote } from '../../../src/interfaces/cli/hook/make-note.js'
+import { limitAfterStart, runHook, type HookWorld } from '../../../src/interfaces/cli/hook/run-hook.js'
+import { agentPrograms } from '../../../src/interfaces/cli/install/index.js'
 import { openLedger, type Ledger } from '../../../src/index.js'
 import { LedgerError } from '../../../src/lib/ledger-error.js'
 import { runsOf } from '../../support/length.js'

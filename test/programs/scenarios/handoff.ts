@@ -3,7 +3,7 @@
  * with the printed commands; the model accepts its first request, which has the messages of the session.
  */
 import { openLedger } from '../../../src/index.js'
-import { sessionWriters } from '../../../src/handoff/writers/index.js'
+import { sessionWriters } from '../../../src/application/handoff/writers/index.js'
 import type { AgentProgram } from '../agent.js'
 import { AGENTS } from '../agents/index.js'
 import { installProgram } from '../installation.js'

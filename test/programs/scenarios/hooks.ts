@@ -5,7 +5,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { agentPrograms } from '../../../src/cli/install/index.js'
+import { agentPrograms } from '../../../src/interfaces/cli/install/index.js'
 import { describeArrivals, notedCompactions, type NotedCompaction } from '../notes.js'
 import type { Scenario } from '../scenario.js'
 import { TROUBLES, withShell, type Surroundings } from '../surroundings.js'
@@ -162,7 +162,7 @@ async function checkLastRemoval(trial: Trial, before: Files, installed: Files): 
   const wrong = changedPaths.filter((path) =>
     used.get(path) === installed.get(path)
       ? after.get(path) !== before.get(path)
-      : /src\/cli\/(?:hook|main\.js)/u.test(after.get(path) ?? ''),
+      : /src\/interfaces\/cli\/(?:hook|main\.js)/u.test(after.get(path) ?? ''),
   )
   trial.check('removal after the sessions', status === 0 && wrong.length === 0, `${stdout}; ${wrong.join(', ')}`)
 }

@@ -2,7 +2,7 @@
  * Import: after every turn, the transcripts are imported, and the context of the conversation is compared with the
  * last request that the model received, and its answer. At the end, each prompt, answer, result and compaction is counted.
  */
-import { isOfType } from '../../../src/recording/read-event.js'
+import { isOfType } from '../../../src/application/recording/read-event.js'
 import { isImpossible } from '../agent.js'
 import { firstDifference, normalContext } from '../compare-contexts.js'
 import { countNew, Imported, messagesIn, type RecordedLog } from '../imported.js'

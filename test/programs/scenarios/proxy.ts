@@ -5,7 +5,7 @@
  */
 import { openLedger, type ConversationSummary, type Ledger } from '../../../src/index.js'
 import { contentText } from '../../../src/domain/values/message.js'
-import { isOfType } from '../../../src/recording/read-event.js'
+import { isOfType } from '../../../src/application/recording/read-event.js'
 import { logsOf, messagesIn, type RecordedLog } from '../imported.js'
 import { MODEL_APIS } from '../model/apis.js'
 import { fieldsOf, jsonOf, type ContextMessage } from '../model/request.js'

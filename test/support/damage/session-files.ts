@@ -1,9 +1,9 @@
 /** Writes sessions into a directory, damaged or not, and reads them. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { plainContentId } from '../../../src/importers/content-id.js'
-import { readTranscript, recognizeTranscript } from '../../../src/importers/index.js'
-import type { TranscriptItem } from '../../../src/importers/transcript.js'
+import { plainContentId } from '../../../src/application/importers/content-id.js'
+import { readTranscript, recognizeTranscript } from '../../../src/application/importers/index.js'
+import type { TranscriptItem } from '../../../src/application/importers/transcript.js'
 import { writeSqlite } from '../sqlite-program.js'
 import type { Session } from './sessions.js'
 

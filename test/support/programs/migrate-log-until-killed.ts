@@ -2,7 +2,7 @@
  * Runs `migrate-log --from A --to B` in a child process that a test kills. Prints `started`, and then the output of the
  * command.
  */
-import { runMigrateLog } from '../../../src/cli/migrate/migrate-log.js'
+import { runMigrateLog } from '../../../src/interfaces/cli/migrate/migrate-log.js'
 import { logPlaces } from '../log-places.js'
 import { sayNow } from '../say-now.js'
 

@@ -10,9 +10,9 @@ import { createPostgresTokenBudget } from '../../../src/adapters/postgres/token-
 import { createPostgresWorkQueue } from '../../../src/adapters/postgres/work-queue.js'
 import { openPostgres } from '../../../src/adapters/postgres/sql.js'
 import { createOpenAiLanguageModel } from '../../../src/adapters/openai/language-model.js'
-import { runCompaction } from '../../../src/cli/workers/compaction.js'
+import { runCompaction } from '../../../src/interfaces/cli/workers/compaction.js'
 import type { Summarizer } from '../../../src/ports/summarizer.js'
-import { createExtractiveSummarizer, createSummarizer } from '../../../src/summarizers/index.js'
+import { createExtractiveSummarizer, createSummarizer } from '../../../src/application/summarizers/index.js'
 
 const [store = '', schema = '', baseUrl = '', pauseMs = '0', concurrency = '1'] = process.argv.slice(2)
 

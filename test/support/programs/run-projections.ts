@@ -2,7 +2,7 @@
 import { createPostgresClaims } from '../../../src/adapters/postgres/claims.js'
 import { createPostgresEventStore } from '../../../src/adapters/postgres/event-store.js'
 import { openPostgres } from '../../../src/adapters/postgres/sql.js'
-import { runProjections } from '../../../src/cli/workers/projections.js'
+import { runProjections } from '../../../src/interfaces/cli/workers/projections.js'
 import { projections } from '../../../projections/index.js'
 import { decodeStored } from '../builders.js'
 import { testServer } from '../postgres.js'

@@ -1,4 +1,4 @@
-/** Counts of a raw transcript. The counters are independent of the code in `src/importers/`, to check it. */
+/** Counts of a raw transcript. The counters are independent of the code in `src/application/importers/`, to check it. */
 
 /** Counts of one conversation. */
 export interface RawCounts {

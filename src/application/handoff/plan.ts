@@ -1,0 +1,208 @@
+/**
+ * Plans a handoff within a budget of tokens: the newest messages verbatim, and for all older ones the summary and the note
+ * of `recall`, which has all rules.
+ */
+import { either as E } from 'fp-ts'
+import { separateParts, type ObservedPart } from '../../domain/conversation/observed.js'
+import type { Conversation } from '../../domain/conversation/conversation.js'
+import type { LiveMessage } from '../../domain/conversation/live-message.js'
+import { authorOfMessage, ownContent } from '../../domain/text/authorship.js'
+import { contentText, isInstruction } from '../../domain/values/message.js'
+import { HANDOVER_BEGINNING, HANDOVER_SOURCE, NOTE_TOKENS } from '../../domain/values/recall-note.js'
+import { defaultEstimator } from '../../domain/values/tokens.js'
+import type { ReportMessage } from '../loss-report/report-input.js'
+import { entriesOf } from '../recall/entries.js'
+import type { MissingContext } from '../recall/missing-context.js'
+import { noteOf, type RecallNote } from '../recall/note.js'
+import type { HandoffFailure } from './failures.js'
+import { lose, piecesOf, type HandedMessage, type Losses, type Piece } from './handed-messages.js'
+import type { SessionTurn } from './session.js'
+import { exactText } from '../../lib/json.js'
+import { textIn } from '../../lib/text-in.js'
+
+/** The tokens of a handed over session, unless a budget is set: half of a small context window. */
+export const HANDOFF_TOKENS = 100_000
+
+/** Something that the new session lacks or has in another form, and its number. */
+export interface NotHandedOver {
+  readonly what: string
+  readonly number: number
+}
+
+/** The planned content of the new session. */
+export interface HandoffPlan {
+  readonly turns: readonly SessionTurn[]
+  /** Ids of the recorded messages that each turn is made of. */
+  readonly sources: readonly (readonly string[])[]
+  /** The text for all older messages; undefined if there are none. */
+  readonly handover: string | undefined
+  readonly note: RecallNote
+  /** How the summary of older messages travels. */
+  readonly summary: 'text' | 'opaque' | 'none'
+  /** Ids of the recorded messages that travel verbatim, in order. */
+  readonly messageIds: readonly string[]
+  /** Number of messages that only the summary and the note cover. */
+  readonly older: number
+  readonly notHandedOver: readonly NotHandedOver[]
+  /** Estimated tokens of everything that travels. */
+  readonly tokens: number
+}
+
+export interface PlanOptions {
+  readonly to: string
+  readonly budget: number
+  readonly conversationId: string
+  /** Replaces secrets in recorded texts. */
+  readonly redact: <Value>(value: Value) => Value
+}
+
+/** The messages of a context, sorted by how they travel. */
+interface Sorted {
+  readonly messages: readonly HandedMessage[]
+  /** Instructions of a conversation without a program, which no other program knows. */
+  readonly instructions: readonly string[]
+  readonly losses: Losses
+}
+
+/** The parts of the context now, in order. */
+const partsOf = (state: Conversation): readonly ObservedPart[] =>
+  state.observed === undefined
+    ? [...state.leading, ...state.retained, ...state.window].map((source) => ({
+        body: source,
+        source,
+        tokens: source.tokens,
+      }))
+    : separateParts(state)
+
+const toHanded = (source: LiveMessage, body: ObservedPart['body']): HandedMessage => ({
+  messageId: source.messageId,
+  body,
+  at: source.createdAt,
+  isError: source.attributes?.['isError'] === true,
+  model: textIn(source.attributes?.['model']),
+  answerId: textIn(source.attributes?.['answerId']),
+})
+
+function sorted({ state, origin }: MissingContext, redact: PlanOptions['redact']): Sorted {
+  const losses: Losses = new Map()
+  const messages: HandedMessage[] = []
+  const instructions: string[] = []
+  const program = origin?.program
+  for (const { body, source, isSummary } of partsOf(state)) {
+    if (isSummary === true) continue
+    const authored = { ...body, attributes: source?.attributes }
+    const isOfProgram = !isInstruction(body) && ['program', 'ledger'].includes(authorOfMessage(authored))
+    if (source === undefined || isOfProgram) lose(losses, `text of ${program ?? 'the program'} in the role of the user`)
+    else if (source.erased === true) lose(losses, 'erased message')
+    else if (!isInstruction(body)) messages.push(toHanded(source, redact({ ...body, content: ownContent(authored) })))
+    else if (program === undefined) instructions.push(contentText(redact(body).content))
+    else lose(losses, `instructions of ${program}`)
+  }
+  return { messages, instructions, losses }
+}
+
+const tokensOf = (text: string): number => defaultEstimator.text(text)
+/** An image costs about as much as this many tokens. */
+const IMAGE_TOKENS = 1_000
+
+function turnTokens(turn: SessionTurn): number {
+  const parts = turn.role === 'user' ? turn.parts : turn.calls.flatMap(({ result }) => result.parts)
+  const calls = turn.role === 'user' ? [] : turn.calls
+  return (
+    (turn.role === 'user' ? 0 : tokensOf(turn.text)) +
+    parts.reduce((sum, part) => sum + (part.kind === 'text' ? tokensOf(part.text) : IMAGE_TOKENS), 0) +
+    calls.reduce((sum, { name, input }) => sum + tokensOf(name + (exactText(input) ?? '')), 0)
+  )
+}
+
+const pieceTokens = ({ turns }: Piece): number => turns.reduce((sum, turn) => sum + turnTokens(turn), 0)
+
+/** The newest pieces that fit. */
+function newest(pieces: readonly Piece[], limit: number): readonly Piece[] {
+  let used = 0
+  let from = pieces.length
+  for (; from > 0; from -= 1) {
+    const piece = pieces[from - 1]
+    used += piece === undefined ? 0 : pieceTokens(piece)
+    if (used > limit) break
+  }
+  return pieces.slice(from)
+}
+
+/**
+ * The context of the new session, as `recall` compares it with the log. Instructions are in no note: those of a program
+ * are of no use to another one, and others travel whole.
+ */
+function missingAfter(missing: MissingContext, travelling: ReadonlySet<string>): MissingContext {
+  const isTravelling = ({ messageId }: ReportMessage): boolean => travelling.has(messageId)
+  const before = missing.before.filter((message) => !isInstruction(message))
+  return {
+    ...missing,
+    before,
+    remaining: missing.remaining.filter(isTravelling),
+    after: missing.after.filter(isTravelling),
+    removed: before.filter((message) => !isTravelling(message)),
+  }
+}
+
+interface Texts {
+  readonly instructions: readonly string[]
+  readonly summary: string
+}
+
+const opening = (id: string, from: string | undefined): string =>
+  `${HANDOVER_BEGINNING}${id}${from === undefined ? '' : `, a session of ${from}`}${HANDOVER_SOURCE} Its newest messages follow verbatim. This message covers everything older.`
+
+function handoverText({ instructions, summary }: Texts, note: string, id: string, from: string | undefined): string {
+  return [
+    opening(id, from),
+    ...(instructions.length === 0 ? [] : ['# Instructions', ...instructions]),
+    ...(summary === '' ? [] : ['# Summary', summary]),
+    ...(note === '' ? [] : ['# Note', note.trimEnd()]),
+  ].join('\n\n')
+}
+
+const merged = (all: readonly Losses[]): NotHandedOver[] => {
+  const sum: Losses = new Map()
+  for (const losses of all) for (const [what, number] of losses) lose(sum, what, number)
+  return [...sum].map(([what, number]) => ({ what, number }))
+}
+
+/** Plans a handoff. */
+export function planHandoff(missing: MissingContext, options: PlanOptions): E.Either<HandoffFailure, HandoffPlan> {
+  const { to, budget, conversationId, redact } = options
+  const from = missing.origin?.program
+  const { messages, instructions, losses } = sorted(missing, redact)
+  const pieces = piecesOf(messages, { from, to })
+  const summary = missing.summary.kind === 'text' ? redact(missing.summary.text) : ''
+  const textsOnly = tokensOf(handoverText({ instructions, summary }, '', conversationId, from))
+  const noteAt = (limit: number, travelling: ReadonlySet<string>): RecallNote =>
+    noteOf(redact(entriesOf(missingAfter(missing, travelling), [])), limit, ['rules'])
+  const allRules = entriesOf(missingAfter(missing, new Set()), []).filter(({ section }) => section === 'rules')
+  const ruleTokens = noteOf(redact(allRules), Infinity).tokens
+  const isAllNew = missing.compactions === 0 && instructions.length === 0 && summary === ''
+  const total = pieces.reduce((sum, piece) => sum + pieceTokens(piece), 0)
+  const isWhole = isAllNew && total <= budget
+  const needed = textsOnly + ruleTokens
+  if (!isWhole && needed > budget) return E.left({ kind: 'BudgetTooSmall', budget, needed, rules: allRules.length })
+  const noteLimit = Math.min(Math.max(NOTE_TOKENS, ruleTokens), budget - textsOnly)
+  const chosen = isWhole ? pieces : newest(pieces, budget - textsOnly - noteLimit)
+  const messageIds = chosen.flatMap((piece) => piece.messageIds)
+  const travelling = new Set(messageIds)
+  const note = noteAt(isWhole ? 0 : noteLimit, travelling)
+  const older = missingAfter(missing, travelling).removed.length
+  const turns = chosen.flatMap((piece) => piece.turns)
+  if (turns.length === 0 && isWhole) return E.left({ kind: 'NothingToHandOver', conversationId })
+  const handover = isWhole ? undefined : handoverText({ instructions, summary }, note.text, conversationId, from)
+  return E.right({
+    turns,
+    sources: chosen.flatMap((piece) => piece.turns.map(() => piece.messageIds)),
+    handover,
+    note,
+    summary: missing.summary.kind === 'text' && summary === '' ? 'none' : missing.summary.kind,
+    messageIds,
+    older,
+    notHandedOver: merged([losses, ...chosen.map((piece) => piece.losses)]),
+    tokens: (handover === undefined ? 0 : tokensOf(handover)) + turns.reduce((sum, turn) => sum + turnTokens(turn), 0),
+  })
+}

@@ -1,0 +1,66 @@
+/** The signature of a transcript's files, so that an unchanged transcript is recognized without being parsed. */
+import { createHash, type Hash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { resolve } from 'node:path'
+import { sha256 } from '../../domain/values/hash.js'
+import type { FileSignature } from '../../ports/imported-files.js'
+import type { Importer } from './transcript.js'
+
+/** The key under which a file is stored: several machines may import into one ledger. */
+export const fileKey = (path: string, scope?: string): string =>
+  `${hostname()}:${resolve(path)}${scope === undefined ? '' : `#scope=${encodeURIComponent(scope)}`}`
+
+/** The key of a conversation in a file that is imported into a scope. */
+export const conversationKey = (path: string, id: string, scope?: string): string => `${fileKey(path, scope)}#${id}`
+
+async function addTo(hash: Hash, chunks: AsyncIterable<Buffer>): Promise<void> {
+  for await (const chunk of chunks) hash.update(chunk)
+}
+
+async function sizes(files: readonly string[]): Promise<Pick<FileSignature, 'bytes' | 'modifiedAtMs'>> {
+  let bytes = 0
+  let modifiedAtMs = 0
+  for (const file of files) {
+    const { size, mtimeMs } = await stat(file)
+    bytes += size
+    modifiedAtMs = Math.max(modifiedAtMs, mtimeMs)
+  }
+  return { bytes, modifiedAtMs }
+}
+
+async function contentsOf(files: readonly string[]): Promise<string> {
+  const hash = createHash('sha256')
+  for (const file of files) await addTo(hash, createReadStream(file))
+  return hash.digest('hex')
+}
+
+/** The signatures of a transcript. */
+export interface TranscriptSignatures {
+  readonly file: FileSignature
+  /** By the id of the conversation, if the file is large and has many of them. */
+  readonly conversations?: ReadonlyMap<string, FileSignature> | undefined
+}
+
+/**
+ * The signatures of a transcript. If size and time equal those in `before`, the contents are not read.
+ * @param digestOf the digest to store for a SHA-256
+ */
+export async function signaturesOf(
+  path: string,
+  importer: Importer,
+  before: FileSignature | undefined,
+  digestOf: (sha256: string) => string,
+): Promise<TranscriptSignatures> {
+  const files = (await importer.siblings?.(path)) ?? [path]
+  const sizesNow = await sizes(files)
+  if (before?.bytes === sizesNow.bytes && before.modifiedAtMs === sizesNow.modifiedAtMs) return { file: before }
+  const digests = importer.digests?.(path)
+  if (digests === undefined) return { file: { ...sizesNow, sha256: digestOf(await contentsOf(files)) } }
+  const signature = (digest: string): FileSignature => ({ ...sizesNow, sha256: digestOf(digest) })
+  return {
+    file: signature(sha256(JSON.stringify([...digests]))),
+    conversations: new Map([...digests].map(([id, digest]) => [id, signature(digest)])),
+  }
+}

@@ -1,0 +1,187 @@
+import { resolve } from 'node:path'
+import { withoutUndefined } from '../../../lib/without-undefined.js'
+import { LedgerError } from '../../../lib/ledger-error.js'
+import type { ConversationSummary, ListOptions } from '../../../library/ledger.js'
+import { text, waiting, waitOf, type CliCommand } from '../command.js'
+import type { CommandArgs } from '../command-args.js'
+import { brief, colours, count, line, many, note, noteColours, printable, showTable, noteLag } from '../output.js'
+import { HOW_TO_FILL } from '../find-conversation.js'
+import { titlesOf } from '../../../library/titles.js'
+import { CONVERSATION_ORDERS, defaultOrder } from '../../../domain/values/conversation-order.js'
+import { toWire } from '../../../domain/values/revision.js'
+import { idWithTitle, TITLE_CHARACTERS } from '../titles.js'
+import { withLedger } from '../session.js'
+import { shortIds } from '../short-ids.js'
+import { columns } from '../terminal.js'
+import { dayOfFlag, localTime, timeOfFlag } from '../time-words.js'
+
+const TEXT_FILTERS = ['match', 'scope', 'person', 'program', 'project', 'grep'] as const
+const TIME_FILTERS = ['since', 'until'] as const
+
+/** The list options, except the limit. */
+function optionsOf(args: CommandArgs): Omit<ListOptions, 'limit'> {
+  const now = new Date()
+  const textOf = (name: string): string | undefined => {
+    const value = args.text(name)
+    return name === 'project' && value?.startsWith('.') === true ? resolve(value) : value
+  }
+  const timeOf = (name: string): Date | string | undefined => {
+    const value = args.text(name)
+    return value === undefined ? undefined : timeOfFlag(name, value, now)
+  }
+  const on = args.text('on')
+  if (on !== undefined && TIME_FILTERS.some((name) => args.text(name) !== undefined))
+    throw new LedgerError('Usage', '--on cannot be combined with --since or --until: it means one whole day')
+  return {
+    ...withoutUndefined(Object.fromEntries(TEXT_FILTERS.map((name) => [name, textOf(name)]))),
+    ...withoutUndefined(Object.fromEntries(TIME_FILTERS.map((name) => [name, timeOf(name)]))),
+    ...(on === undefined ? {} : dayOfFlag('on', on, now)),
+    sort: args.oneOf('sort', [defaultOrder(args.text('grep')), ...CONVERSATION_ORDERS]),
+    ...waitOf(args),
+  }
+}
+
+/** The filters of a list in words. */
+function filterWords({ scope, person, program, project, match, grep, since, until }: ListOptions): string[] {
+  const words = (value: string | undefined, name: string): string[] =>
+    value === undefined ? [] : [`${name} ${printable(value)}`]
+  const quoted = (value: string | undefined, name: string): string[] =>
+    value === undefined ? [] : [`with "${printable(value)}" in their ${name}`]
+  return [
+    ...words(scope, 'in scope'),
+    ...words(person, 'of person'),
+    ...words(program, 'of program'),
+    ...words(project, 'in project'),
+    ...quoted(match, 'id, title or project'),
+    ...(grep === undefined ? [] : [`with all words of ${printable(grep)}`]),
+    ...(since === undefined && until === undefined ? [] : ['in that time range']),
+  ]
+}
+
+const HEAD = [
+  'title',
+  'project',
+  'last message',
+  'messages',
+  'live tokens',
+  'compactions',
+  'lost',
+  'conversation',
+  'scope',
+  'person',
+] as const
+type Column = (typeof HEAD)[number]
+const columnsOf = (...names: readonly Column[]): number[] => names.map((name) => HEAD.indexOf(name))
+const NUMBERS = new Set(columnsOf('messages', 'live tokens', 'compactions', 'lost'))
+const NARROW = {
+  optional: columnsOf('person', 'scope', 'live tokens', 'compactions', 'project', 'messages'),
+  whole: new Set(columnsOf('conversation')),
+  least: new Map(columnsOf('title').map((at) => [at, 28])),
+}
+
+/** The row of a conversation, for people: the beginning of the title, and the project without its path. */
+const rowOf = (row: ConversationSummary, id: string): string[] => [
+  brief(row.title ?? '(no request)', TITLE_CHARACTERS),
+  printable(row.project?.split(/[\\/]/u).findLast((part) => part !== '') ?? ''),
+  localTime(row.lastMessageAt ?? row.startedAt),
+  count(row.messages),
+  count(row.liveTokens),
+  count(row.compactions),
+  row.lost === undefined ? '?' : count(row.lost),
+  printable(id),
+  printable(row.scope ?? ''),
+  printable(row.person ?? ''),
+]
+
+export const list: CliCommand = {
+  words: 'list',
+  describe: 'List the conversations',
+  uses: ['open'],
+  reads: true,
+  options: {
+    grep: text('Conversations with these words, in any order; "words in quotes" are an exact phrase'),
+    match: text('Conversations with this text in their id, title or project folder'),
+    person: text('Conversations that the service key of this person began'),
+    program: text('Conversations imported from this program (claude-code, codex, ...)'),
+    project: text('Conversations with this text in their project folder; . for the current directory'),
+    scope: text('Conversations of this scope'),
+    on: text('Last message on this day (yesterday, monday, "last tuesday", 2026-03-01)'),
+    since: text('Last message at or after this time (yesterday, monday, 3d, 2026-03-01, 2026-03-01T12:30:00Z)'),
+    until: text('Last message before this time'),
+    sort: text('Order [default: relevance with --grep, else updated: the last message]', CONVERSATION_ORDERS),
+    limit: text('Maximum number of conversations [default: all]'),
+    ...waiting,
+  },
+  examples: [
+    ['$0 list --on tuesday --grep "date bug"', 'the session of Tuesday in which these words were said'],
+    ['$0 list --project . --since "last week"', 'the sessions in this directory since the last week began'],
+  ],
+  async run(args) {
+    const options = optionsOf(args)
+    const limit = args.atLeastOne('limit')
+    const { withCatchUpProgress } = await import('../catching-up.js')
+    await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
+      // Read one more than the limit, to know if there are more.
+      const {
+        conversations: found,
+        unlisted = [],
+        behind,
+      } = await withCatchUpProgress(ledger.admin.projections, () =>
+        ledger.list({ ...options, countLost: true, ...(limit === undefined ? {} : { limit: limit + 1 }) }),
+      )
+      const conversations = found.slice(0, limit)
+      const more = found.length > conversations.length
+      if (args.json) {
+        await line(
+          toWire({
+            conversations,
+            more,
+            ...(unlisted.length === 0 ? {} : { unlisted }),
+            ...(behind === undefined ? {} : { behind }),
+          }),
+        )
+        return
+      }
+      noteLag(behind)
+      const stoppedOnes = [...unlisted, ...conversations.filter(({ stopped }) => stopped !== undefined)]
+      const titles = await titlesOf(
+        ledger,
+        stoppedOnes.map(({ conversationId }) => conversationId),
+      )
+      for (const { conversationId, reason } of unlisted)
+        note(
+          `${noteColours.yellow('not listed:')} ${idWithTitle(conversationId, titles, noteColours)} is stopped: ${printable(reason)}`,
+        )
+      if (conversations.length === 0) {
+        const filters = filterWords(options)
+        await line(filters.length === 0 ? HOW_TO_FILL : `no conversations ${filters.join(', ')}`)
+        return
+      }
+      const ids =
+        columns() === undefined ? undefined : shortIds(conversations.map(({ conversationId }) => conversationId))
+      // Only a service has keys of persons.
+      const columnCount = conversations.some(({ person }) => person !== undefined) ? HEAD.length : HEAD.length - 1
+      await showTable(
+        HEAD.slice(0, columnCount),
+        conversations.map((row) =>
+          rowOf(row, ids?.get(row.conversationId) ?? row.conversationId).slice(0, columnCount),
+        ),
+        NUMBERS,
+        NARROW,
+      )
+      const uncounted = conversations.filter(({ lost }) => lost === undefined).length
+      if (uncounted > 0)
+        note(
+          noteColours.dim(
+            `lost is not counted yet in ${many(uncounted, 'conversation')} (?); \`forgotten --all\` counts it`,
+          ),
+        )
+      for (const { conversationId, stopped } of conversations)
+        if (stopped !== undefined)
+          await line(colours.red(`${idWithTitle(conversationId, titles)} is stopped: ${printable(stopped)}`))
+      await line(
+        `${many(conversations.length, 'conversation')}${more ? '; there are more, raise --limit to list them' : ''}`,
+      )
+    })
+  },
+}

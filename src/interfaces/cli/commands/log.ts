@@ -1,0 +1,53 @@
+import type { RecordedEvent } from '../../../domain/events/index.js'
+import { conversation, text, type CliCommand } from '../command.js'
+import { colours, line, write } from '../output.js'
+import { announced, conversationNamed } from '../find-conversation.js'
+import { toWire } from '../../../domain/values/revision.js'
+import { withLedger } from '../session.js'
+
+const colourOfType: Partial<Record<RecordedEvent['type'], (type: string) => string>> = {
+  MessageAppended: (type) => type,
+  CompactionFailed: colours.red,
+  CompactionCouldNotHelp: colours.yellow,
+  MessagesPruned: colours.green,
+  EditionAdopted: colours.green,
+  EditionReverted: colours.green,
+  CycleUndone: colours.green,
+}
+
+const TYPE_WIDTH = 'CompactionCouldNotHelp'.length
+
+export const log: CliCommand = {
+  words: 'log <conversation>',
+  describe: 'Print the events of a conversation, including failures',
+  uses: ['open'],
+  reads: true,
+  positionals: { conversation },
+  options: { from: text('First revision to show'), limit: text('Maximum number of events') },
+  async run(args) {
+    const from = args.whole('from')
+    const limit = args.whole('limit')
+    const { describeEvent } = await import('../reports/describe-event.js')
+    const asLine = (event: RecordedEvent): string =>
+      `${event.revision.toString().padStart(5)}  ${colours.dim(event.metadata.recordedAt)}  ${(colourOfType[event.type] ?? colours.cyan)(event.type.padEnd(TYPE_WIDTH))}  ${describeEvent(event)}`
+    await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
+      const conversationId = await conversationNamed(ledger, args.word('conversation'), announced(args))
+      const events = ledger.log(conversationId, {
+        ...(from === undefined ? {} : { from: from }),
+        ...(limit === undefined ? {} : { limit }),
+      })
+      if (!args.json) {
+        for await (const event of events) await line(asLine(event))
+        return
+      }
+      // The document is streamed, because a log may exceed memory. Positions are specific to a store and are left out,
+      // so the document is the same for every store.
+      let separator = `{"conversationId":${JSON.stringify(conversationId)},"events":[`
+      for await (const { revision, id, type, data, metadata } of events) {
+        await write(`${separator}${toWire({ revision, id, type, data, metadata })}`)
+        separator = ','
+      }
+      await line(`${separator === ',' ? '' : separator}]}`)
+    })
+  },
+}

@@ -1,0 +1,24 @@
+import { conversation, message, type CliCommand } from '../command.js'
+import { line, printable } from '../output.js'
+import { announced, conversationNamed } from '../find-conversation.js'
+import { toWire } from '../../../domain/values/revision.js'
+import { withLedger } from '../session.js'
+
+export const pin: CliCommand = {
+  words: 'pin <conversation> <message>',
+  describe: 'Pin a message: compaction never replaces it',
+  uses: ['open', 'record'],
+  positionals: { conversation, message },
+  async run(args) {
+    const messageId = args.word('message')
+    await withLedger(args.flags, {}, async ({ ledger }) => {
+      const conversationId = await conversationNamed(ledger, args.word('conversation'), announced(args))
+      await ledger.conversation(conversationId).pin(messageId)
+      await line(
+        args.json
+          ? toWire({ conversationId, messageId, pinned: true })
+          : `${printable(messageId)} is pinned: compaction never replaces it`,
+      )
+    })
+  },
+}

@@ -1,0 +1,32 @@
+/** Gemini CLI from 0.26: hooks and MCP servers in `settings.json`, which may have comments. */
+import { agentFolders } from '../../../lib/user-folders.js'
+import { join } from 'node:path'
+import {
+  HOOK_TIMEOUT_SECONDS,
+  hookAddition,
+  MCP_NAME,
+  shellWith,
+  type AgentProgram,
+  type HookMode,
+} from './agent-program.js'
+
+export const gemini: AgentProgram = {
+  name: 'gemini',
+  folder: agentFolders.gemini,
+  shell: shellWith(() => 'bash'),
+  additions(folder, { hook, mcp: [command, ...args] }) {
+    const file = join(folder, 'settings.json')
+    const isStrict = false
+    const run = (mode: HookMode) => ({
+      name: MCP_NAME,
+      command: hook('gemini', mode),
+      timeout: HOOK_TIMEOUT_SECONDS * 1_000,
+    })
+    return [
+      hookAddition(file, 'PreCompress', run('background'), { isStrict }),
+      hookAddition(file, 'BeforeAgent', run('guarded'), { isStrict }),
+      hookAddition(file, 'AfterTool', run('guarded'), { isStrict }),
+      { kind: 'json', file, isStrict, path: ['mcpServers', MCP_NAME], value: { command, args }, isItem: false },
+    ]
+  },
+}

@@ -1,0 +1,21 @@
+/** The shell commands of hooks. Programs start them with /bin/sh, bash or the user's own shell, so each is plain POSIX. */
+import { shellWord } from '../../../lib/shell-word.js'
+import { notesFolder } from '../hook/hook-folder.js'
+import type { HookMode } from './agent-program.js'
+
+/** The words that start a hook's process: Node.js, its file, and the private directory of hooks. */
+export type HookWords = readonly [node: string, file: string, folder: string]
+
+/**
+ * The command of a hook. It always ends with status 0 and prints only the note, also if Node.js or the hook's
+ * file does not exist any more.
+ */
+export function hookCommand([node, file, folder]: HookWords, agent: string, mode: HookMode): string {
+  const words = [node, file, folder, agent, ...(mode === 'background' ? [mode] : [])]
+  if (process.platform === 'win32') return words.map((word) => `"${word}"`).join(' ')
+  const command = words.map(shellWord).join(' ')
+  // POSIX gives a background command no standard input, even with `<&0`. Descriptor 3 is opened before it starts.
+  if (mode === 'background') return `{ ${command} <&3 3<&- >/dev/null 2>&1 & } 3<&0`
+  const answered = `${command} 2>/dev/null || true`
+  return mode === 'guarded' ? `if [ -d ${shellWord(notesFolder(folder))} ]; then ${answered}; fi` : answered
+}

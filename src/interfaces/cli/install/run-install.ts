@@ -1,0 +1,265 @@
+/** `install`: shows the changes to settings of agents, and writes them after a confirmation. */
+import { createTwoFilesPatch } from 'diff'
+import { existsSync, rmSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { notKnown } from '../../../domain/text/known-names.js'
+import { titleOfProgram } from '../../../application/importers/index.js'
+import { isService } from '../../../library/addresses.js'
+import { LedgerError } from '../../../lib/ledger-error.js'
+import { builtFile } from '../../../lib/package-root.js'
+import { loadConfig, type Config } from '../config/load-config.js'
+import { rulesOf } from '../config/rules.js'
+import { confirmed } from '../confirm.js'
+import { CommandExit, EXIT } from '../errors.js'
+import type { Flags } from '../flags.js'
+import { homeFolder } from '../../../lib/user-folders.js'
+import { defaultHookFolder, lastProblem } from '../hook/hook-folder.js'
+import { colours, line, note, noteColours, printable, showTable } from '../output.js'
+import { toWire } from '../../../domain/values/revision.js'
+import type { AgentProgram, InstalledCommands } from './agent-program.js'
+import { checkInstallation, type InstallationCheck } from './check-installation.js'
+import { hookCommand } from './hook-command.js'
+import { agentPrograms } from './index.js'
+import { findInstallation, writeInstallation, type Installation } from './installation.js'
+import { planInstall, planRemoval, type InstallPlan } from './plan-install.js'
+import { removeEmptyFolders, writeSettings } from './settings-file.js'
+
+/** Options of the command. */
+export interface InstallOptions {
+  /** The program; undefined for all. */
+  readonly agent: string | undefined
+  /** All programs that are used on this machine. */
+  readonly isAuto: boolean
+  readonly checks: boolean
+  readonly removes: boolean
+  readonly yes: boolean
+  readonly json: boolean
+}
+
+const isUsed = (program: AgentProgram): boolean => existsSync(program.folder(process.env, homeFolder()))
+
+function programNamed(name: string): AgentProgram {
+  const program = agentPrograms.find((each) => each.name === name)
+  if (program === undefined)
+    throw new LedgerError(
+      'Usage',
+      `--agent ${JSON.stringify(name)} ${notKnown(
+        name,
+        agentPrograms.map((each) => each.name),
+        'known agent',
+      )}`,
+    )
+  return program
+}
+
+const installationsIn = (folder: string): Installation[] =>
+  agentPrograms.flatMap(({ name }) => findInstallation(folder, name) ?? [])
+
+/** The ledger for `--store` of the hooks. Without a setting, it is in the home directory, because hooks run in any project. */
+function storeOf(config: Config, flags: Flags): string {
+  const origin = config.origins['store']
+  if (origin === undefined) return resolve(homeFolder(), '.context-ledger')
+  const typed = origin === '--store' ? flags['store'] : process.env[origin]
+  if (typeof typed === 'string' && typed.startsWith('@')) return `@${resolve(typed.slice(1))}`
+  const { store } = config
+  if (isService(store))
+    throw new LedgerError('Usage', `${origin}: hooks write to a directory or a database, not to a service`)
+  if (/^[a-z][\w+.-]*:\/\/[^/]*:[^/]*@/iu.test(store))
+    throw new LedgerError(
+      'Usage',
+      `${origin} has a password, which would be in the settings of the agent: write the address into a file, and pass --store @FILE`,
+    )
+  return store
+}
+
+/** The commands that settings of agents name. */
+function commandsFor(store: string, rules: string | undefined, folder: string): InstalledCommands {
+  const node = process.execPath
+  const hookWords = [node, builtFile('src', 'interfaces', 'cli', 'hook', 'main.js'), folder] as const
+  return {
+    folder,
+    mcp: [
+      ...([node, builtFile('src', 'interfaces', 'cli', 'main.js'), 'mcp', '--read-only', '--store', store] as const),
+      ...(rules === undefined ? [] : ['--rules', rules]),
+    ],
+    hookWords,
+    hook: (agent, mode) => hookCommand(hookWords, agent, mode),
+  }
+}
+
+async function chosenPlans(flags: Flags, options: InstallOptions, folder: string): Promise<InstallPlan[]> {
+  const { agent, removes } = options
+  const named = agent === undefined ? undefined : [programNamed(agent)]
+  if (removes) {
+    const plans: InstallPlan[] = []
+    for (const program of named ?? agentPrograms) {
+      const installation = findInstallation(folder, program.name)
+      if (installation !== undefined) plans.push(await planRemoval(program, installation))
+    }
+    return plans
+  }
+  const programs = named ?? agentPrograms.filter(isUsed)
+  if (programs.length === 0)
+    throw new LedgerError(
+      'Usage',
+      `found none of these programs on this machine: ${agentPrograms.map(({ name }) => titleOfProgram(name)).join(', ')}`,
+    )
+  const config = await loadConfig({ flags, env: process.env, cwd: process.cwd() }, { writes: false })
+  // An unreadable file is an error now, not when a hook runs.
+  await rulesOf(config)
+  const rules = config.rules === undefined ? undefined : resolve(config.baseOf('rules'), config.rules)
+  const store = storeOf(config, flags)
+  const world = {
+    folder,
+    store,
+    rules,
+    home: homeFolder(),
+    environment: process.env,
+    commands: commandsFor(store, rules, folder),
+    installations: installationsIn(folder),
+  }
+  const plans: InstallPlan[] = []
+  for (const program of programs) plans.push(await planInstall(program, world))
+  return plans
+}
+
+const patchOf = ({ file, text }: InstallPlan['changes'][number]): string =>
+  createTwoFilesPatch(file.path, file.path, file.text ?? '', text ?? '', undefined, undefined, {
+    context: 2,
+    headerOptions: { includeIndex: false, includeUnderline: false, includeFileHeaders: false },
+  })
+
+const actionOf = ({ file, text }: InstallPlan['changes'][number]): string =>
+  text === undefined ? 'delete' : file.text === undefined ? 'create' : 'change'
+
+async function showPlan({ program, changes, left }: InstallPlan): Promise<void> {
+  for (const change of changes) {
+    await line(`${colours.bold(titleOfProgram(program.name))}: ${actionOf(change)} ${printable(change.file.path)}`)
+    for (const row of patchOf(change).trimEnd().split('\n')) {
+      const paint = row.startsWith('+') ? colours.green : row.startsWith('-') ? colours.red : colours.dim
+      await line(paint(printable(row)))
+    }
+  }
+  for (const each of left)
+    note(`${noteColours.yellow('warning:')} ${each} was changed since the installation, so it stays: remove it by hand`)
+}
+
+const isNeeded = ({ changes, installation, program }: InstallPlan, folder: string): boolean =>
+  changes.length > 0 || (installation === undefined) === (findInstallation(folder, program.name) !== undefined)
+
+/** Writes a plan, with its record before the settings that need it. */
+async function carryOut({ program, changes, installation }: InstallPlan, folder: string): Promise<void> {
+  const before = findInstallation(folder, program.name)
+  if (installation !== undefined) writeInstallation(folder, installation)
+  try {
+    await writeSettings(changes)
+  } catch (error) {
+    if (before !== undefined) writeInstallation(folder, before)
+    else await forget(program.name, installation?.newFolders ?? [], folder)
+    throw error
+  }
+  if (installation === undefined) await forget(program.name, before?.newFolders ?? [], folder)
+}
+
+/** Removes the record of an installation; with the last one, all that hooks wrote. */
+async function forget(agent: string, newFolders: readonly string[], folder: string): Promise<void> {
+  rmSync(`${folder}/${agent}.json`, { force: true })
+  if (installationsIn(folder).length === 0) rmSync(folder, { recursive: true, force: true })
+  await removeEmptyFolders(newFolders)
+}
+
+async function showStatus(folder: string, json: boolean): Promise<void> {
+  const rows = agentPrograms.map((program) => ({
+    agent: program.name,
+    isUsed: isUsed(program),
+    store: findInstallation(folder, program.name)?.store,
+    lastProblem: lastProblem(folder, program.name),
+  }))
+  if (json) {
+    await line(toWire({ agents: rows }))
+    return
+  }
+  await showTable(
+    ['agent', 'on this machine', 'installed for'],
+    rows.map(({ agent, isUsed: isHere, store }) => [agent, isHere ? 'yes' : 'no', printable(store ?? '–')]),
+    new Set(),
+  )
+  for (const { agent, lastProblem: problem } of rows)
+    if (problem !== undefined)
+      await line(colours.yellow(`last problem of ${agent}, ${problem.at}: ${printable(problem.problem)}`))
+  await line(
+    colours.dim(
+      '`context-ledger install --auto` installs all on this machine; `--check` tests them; `--remove` removes them',
+    ),
+  )
+}
+
+/** Checks the installations of one program or of all. Fails if one of them is broken. */
+async function runCheck(agent: string | undefined, folder: string, json: boolean): Promise<void> {
+  const programs = agent === undefined ? agentPrograms : [programNamed(agent)]
+  const checks: InstallationCheck[] = []
+  for (const program of programs) {
+    const installation = findInstallation(folder, program.name)
+    if (installation === undefined) continue
+    const check = await checkInstallation(program, installation, folder)
+    checks.push(check)
+    if (!json)
+      await line(`${check.isWorking ? colours.green('ok') : colours.red('broken')}  ${printable(check.sentence)}`)
+  }
+  if (checks.length === 0)
+    throw new LedgerError(
+      'Usage',
+      `${agent === undefined ? 'nothing is installed' : `nothing is installed for ${titleOfProgram(agent)}`}: run \`context-ledger install ${agent === undefined ? '--auto' : `--agent ${agent}`}\``,
+    )
+  if (json) await line(toWire({ checks }))
+  if (checks.some(({ isWorking }) => !isWorking)) throw new CommandExit(EXIT.world)
+}
+
+/** Runs the command. */
+export async function runInstall(flags: Flags, options: InstallOptions): Promise<void> {
+  const { agent, isAuto, checks, removes, yes, json } = options
+  if (agent !== undefined && isAuto) throw new LedgerError('Usage', '--agent cannot be combined with --auto')
+  const folder = defaultHookFolder()
+  if (checks) {
+    if (isAuto || removes) throw new LedgerError('Usage', '--check can only be combined with --agent')
+    await runCheck(agent, folder, json)
+    return
+  }
+  if (agent === undefined && !isAuto && !removes) {
+    await showStatus(folder, json)
+    return
+  }
+  const plans = (await chosenPlans(flags, options, folder)).filter((plan) => isNeeded(plan, folder))
+  const changes = plans.flatMap((plan) =>
+    plan.changes.map((change) => ({
+      agent: plan.program.name,
+      file: change.file.path,
+      action: actionOf(change),
+      diff: patchOf(change),
+    })),
+  )
+  if (!json) for (const plan of plans) await showPlan(plan)
+  const isApproved = yes || plans.length === 0 || (!json && (await confirmed(removes ? 'remove?' : 'write?')))
+  if (isApproved) for (const plan of plans) await carryOut(plan, folder)
+  if (json) await line(toWire({ changes, written: isApproved && plans.length > 0 }))
+  else if (plans.length === 0) await line('nothing to do')
+  else if (isApproved) await showDone(plans, removes)
+  if (isApproved) return
+  note('nothing was written: pass --yes to write')
+  throw new CommandExit(EXIT.input)
+}
+
+async function showDone(plans: readonly InstallPlan[], removes: boolean): Promise<void> {
+  for (const { program, installation } of plans) {
+    await line(
+      removes
+        ? `${colours.green('removed')} from ${titleOfProgram(program.name)}`
+        : `${colours.green('installed')} for ${titleOfProgram(program.name)}; ledger: ${printable(installation?.store ?? '')}`,
+    )
+    if (!removes && program.afterwards !== undefined) await line(program.afterwards)
+  }
+  if (!removes && process.argv[1]?.includes('_npx') === true)
+    note(
+      `${noteColours.yellow('warning:')} npx keeps this program in a cache that npm may clear: install the tarball of \`npm pack\` with \`npm install --global\`, then run this command again`,
+    )
+}

@@ -1,0 +1,56 @@
+/** Read models, uses of keys, jobs. */
+import { withoutUndefined } from '../../../lib/without-undefined.js'
+import { cursorOf, numberOf } from '../cursors.js'
+import type { Handlers } from '../service.js'
+
+const PAGE = 100
+
+/** The handlers. */
+export const operatingHandlers = {
+  async getProjections({ ledger }) {
+    return { body: { projections: await ledger.admin.projections.status() } }
+  },
+
+  async rebuildProjections({ ledger, jobs }, { body: { names, fresh }, headers, access }) {
+    const jobOptions = { access, prefer: headers['prefer'] }
+    return await jobs.start('rebuildProjections', jobOptions, async ({ signal, progress }) => {
+      await ledger.admin.projections.rebuild(names, { ...withoutUndefined({ fresh }), signal, onProgress: progress })
+      return null
+    })
+  },
+
+  async catchUpProjections({ ledger }) {
+    return { body: { position: await ledger.admin.projections.catchUp() } }
+  },
+
+  async fillVectors({ ledger, jobs }, { body: { limit }, headers, access }) {
+    return await jobs.start('fillVectors', { access, prefer: headers['prefer'] }, ({ signal, progress }) =>
+      ledger.admin.projections.fillVectors({ ...withoutUndefined({ limit }), signal, onProgress: progress }),
+    )
+  },
+
+  async listKeyUses({ keys }, { query: { cursor, limit = PAGE } }) {
+    const before = numberOf(cursor)
+    const uses = await keys.uses(withoutUndefined({ limit: limit + 1, before: before?.toString() }))
+    const page = uses.slice(0, limit)
+    const last = page.at(-1)
+    return {
+      body: {
+        uses: page.map(({ place: _place, ...use }) => use),
+        ...(uses.length > limit && last !== undefined ? { next: cursorOf(last.place) } : {}),
+      },
+    }
+  },
+
+  async listJobs({ jobs }, { query: { limit = PAGE }, access }) {
+    return { body: { jobs: await jobs.list(access, limit) } }
+  },
+
+  async getJob({ jobs }, { params: { job }, headers, access }) {
+    return await jobs.get(access, job, headers['prefer'])
+  },
+
+  async cancelJob({ jobs }, { params: { job }, access }) {
+    return await jobs.cancel(access, job)
+  },
+} satisfies Partial<Handlers>
