@@ -2,7 +2,7 @@
 import type { NotHandedOver } from '../application/handoff/plan.js'
 import type { RecallNote } from '../application/recall/note.js'
 import type { PolicySettings } from '../domain/values/policy.js'
-import type { RecordedConversation } from '../application/importers/record-transcript.js'
+import type { RecordedConversation } from '../application/importers/recorded-transcript.js'
 import type { DamageItem, TranscriptItem } from '../application/importers/transcript.js'
 
 /** How a transcript is imported. */

@@ -5,12 +5,14 @@ import { open } from 'node:fs/promises'
 import {
   createCheckTranscript,
   createTranscriptRecorder,
-  type ObservedParent,
-  type RecordedConversation,
-  type RecordedTranscript,
-  type RecordOptions,
   type TranscriptRecorder,
 } from '../application/importers/record-transcript.js'
+import type {
+  ObservedParent,
+  RecordedConversation,
+  RecordedTranscript,
+  RecordOptions,
+} from '../application/importers/recorded-transcript.js'
 import {
   growsByLines,
   importers,

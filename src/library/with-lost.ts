@@ -1,6 +1,6 @@
 /** Counts what the compactions of imported conversations lost. */
 import { countLost } from '../application/loss-report/count-lost.js'
-import type { RecordedConversation } from '../application/importers/record-transcript.js'
+import type { RecordedConversation } from '../application/importers/recorded-transcript.js'
 import type { ImportedConversation } from './ledger-transcripts.js'
 import type { LedgerParts } from './parts.js'
 

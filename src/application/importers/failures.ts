@@ -2,7 +2,7 @@
 import type { Sentences } from '../../domain/values/failure-sentences.js'
 import type { SourcePlace } from '../../domain/events/index.js'
 import { refusalOfForm, type UnreadForm } from './unread-forms.js'
-import type { TranscriptsContradict } from './record-transcript.js'
+import type { TranscriptsContradict } from './recorded-transcript.js'
 
 /** No importer recognizes the file. */
 interface UnknownTranscript {

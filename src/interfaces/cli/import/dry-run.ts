@@ -1,7 +1,7 @@
 /** Counts what an import would record. Reads every transcript completely, without a ledger. */
 import { LedgerError } from '../../../lib/ledger-error.js'
 import { messageTokens, defaultEstimator } from '../../../domain/values/tokens.js'
-import { emptyResult, type RecordedConversation } from '../../../application/importers/record-transcript.js'
+import { emptyResult, type RecordedConversation } from '../../../application/importers/recorded-transcript.js'
 import { sessionConversationId } from '../../../domain/values/session-ids.js'
 import { plainContentId } from '../../../application/importers/content-id.js'
 import { importers, readTranscript, recognizeTranscript } from '../../../application/importers/index.js'
