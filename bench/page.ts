@@ -5,8 +5,6 @@
  */
 import { existsSync } from 'node:fs'
 import { chromium, type Browser } from 'playwright-core'
-import { contextNotes } from '../src/interfaces/cli/reports/context.js'
-import { describeEvent } from '../src/interfaces/cli/reports/describe-event.js'
 import { openLedger } from '../src/index.js'
 import { startPage, type Page } from '../src/interfaces/page/server.js'
 import { createBulkLog } from './support/bulk-log.js'
@@ -19,7 +17,6 @@ const MESSAGES = 10_000
 const WINDOW_TOKENS = 32_000
 const STEPS = 300
 const FIRST_VIEWS = 5
-const words = { describeEvent, contextNotes }
 
 const program = [process.env['CONTEXT_LEDGER_TEST_CHROMIUM'] ?? '', '/usr/bin/chromium'].find(
   (path) => path !== '' && existsSync(path),
@@ -112,7 +109,7 @@ async function run(bench: Bench): Promise<readonly Figure[]> {
       for (const conversation of ['compacted', 'whole'] as const) {
         // A new ledger each time, with nothing of the conversation in memory.
         const ledger = await openLedger({ store: home.store, readOnly: true, ahead: false })
-        const page = await startPage({ ledger, name: 'bench', words, port: 0 })
+        const page = await startPage({ ledger, name: 'bench', port: 0 })
         try {
           const ask = await visitor(page)
           await ask('/')
@@ -124,7 +121,7 @@ async function run(bench: Bench): Promise<readonly Figure[]> {
       }
       if (browser === undefined) continue
       const ledger = await openLedger({ store: home.store, readOnly: true, ahead: false })
-      const page = await startPage({ ledger, name: 'bench', words, port: 0 })
+      const page = await startPage({ ledger, name: 'bench', port: 0 })
       try {
         paints.push(await painted(browser, page, '/conversation?c=compacted'))
       } finally {
@@ -134,7 +131,7 @@ async function run(bench: Bench): Promise<readonly Figure[]> {
     }
 
     const ledger = await openLedger({ store: home.store, readOnly: true, ahead: false })
-    const page = await startPage({ ledger, name: 'bench', words, port: 0 })
+    const page = await startPage({ ledger, name: 'bench', port: 0 })
     try {
       const ask = await visitor(page)
       for (const conversation of ['compacted', 'whole'] as const) {

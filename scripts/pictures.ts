@@ -5,8 +5,6 @@
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { describeEvent } from '../src/interfaces/cli/reports/describe-event.js'
-import { contextNotes } from '../src/interfaces/cli/reports/context.js'
 import { openLedger, type Ledger } from '../src/index.js'
 import { startPage } from '../src/interfaces/page/server.js'
 import { startChromium } from '../test/support/chromium.js'
@@ -39,7 +37,7 @@ async function examples(ledger: Ledger): Promise<{ readonly session: string; rea
 
 const ledger = await openLedger({ store: 'memory', ahead: false })
 const { session, day } = await examples(ledger)
-const served = await startPage({ ledger, name: 'examples', words: { describeEvent, contextNotes }, port: 0 })
+const served = await startPage({ ledger, name: 'examples', port: 0 })
 const browser = await startChromium()
 const context = await browser.newContext({ viewport: VIEWPORT, colorScheme: 'light', deviceScaleFactor: 1.5 })
 const page = await context.newPage()

@@ -14,7 +14,7 @@ import { startPage, type Page as Served } from '../../src/interfaces/page/server
 import { isLong, repeated } from '../support/length.js'
 import { axeViolations, chromiumPath, openWindow, startChromium, type WatchedPage } from '../support/chromium.js'
 import { SMALL, talk } from '../support/conversations.js'
-import { hostileMessages, words } from '../support/page.js'
+import { hostileMessages } from '../support/page.js'
 import { hasAll, realConversations } from '../support/real-conversations.js'
 import { realTranscripts } from '../support/real-transcripts.js'
 
@@ -85,7 +85,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     session = imported?.conversationId ?? ''
     ;({ editionId } = await ledger.editions.replay({ conversations: ['talk'], policy: { chunkSize: 6 } }))
     first = names[0] ?? ''
-    served = await startPage({ ledger, name: 'a ledger', words, port: 0 })
+    served = await startPage({ ledger, name: 'a ledger', port: 0 })
     origin = new URL(served.url).origin
     browser = await startChromium()
   }, 900_000)
@@ -380,7 +380,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
   it('the report is one file that runs nothing and asks for nothing', async () => {
     for (const c of ['talk', HOSTILE]) {
       const file = join(folder, `${String(c.length)}.html`)
-      const report = async (): Promise<string> => await reportOf({ ledger, conversationId: c, words, now: new Date() })
+      const report = async (): Promise<string> => await reportOf({ ledger, conversationId: c, now: new Date() })
       await writeNewFile(file, report)
       const { page, wrong, context } = await openWindow(browser, origin)
       for (const colorScheme of ['light', 'dark'] as const) {

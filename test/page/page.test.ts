@@ -12,7 +12,7 @@ import { Plot, thinned } from '../../src/interfaces/page/views/plot.js'
 import { recorded } from '../support/builders.js'
 import { everyLine } from '../support/conversation-story.js'
 import { SMALL, talk } from '../support/conversations.js'
-import { openTestPage, COOKIE, HOST, HOSTILE, hostileMessages, TOKEN, words, type TestPage } from '../support/page.js'
+import { openTestPage, COOKIE, HOST, HOSTILE, hostileMessages, TOKEN, type TestPage } from '../support/page.js'
 
 const UNSEEN = /(?!\n)[\p{Cc}\p{Bidi_Control}]/u
 const HOSTILE_ID = '"><script>alert(1)</script>\u202e/../..?&#'
@@ -466,7 +466,7 @@ describe('texts that would be more than texts', () => {
     const texts = await Promise.all(
       [...pages, ...views('talk').slice(0, 3)].map(async (path) => (await page.get(path)).text),
     )
-    const report = await reportOf({ ledger, conversationId: 'talk', words, now: new Date(0) })
+    const report = await reportOf({ ledger, conversationId: 'talk', now: new Date(0) })
     expect(report).toContain('the berth of the harbour')
     expect([...texts, report].filter((text) => text.includes('[depth:'))).toEqual([])
   })

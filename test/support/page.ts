@@ -1,6 +1,4 @@
 /** The page for tests: its app over a ledger, asked as a browser that has its token asks it. */
-import { contextNotes } from '../../src/interfaces/cli/reports/context.js'
-import { describeEvent } from '../../src/interfaces/cli/reports/describe-event.js'
 import type { Ledger, MessageInput } from '../../src/index.js'
 import { guard } from '../../src/interfaces/page/security.js'
 import { createApp } from '../../src/interfaces/page/app.js'
@@ -8,8 +6,6 @@ import { createApp } from '../../src/interfaces/page/app.js'
 export const TOKEN = 'token-of-the-test'
 const PORT = 4_800
 export const HOST = `127.0.0.1:${String(PORT)}`
-
-export const words = { describeEvent, contextNotes }
 
 interface PageAnswer {
   readonly status: number
@@ -28,7 +24,6 @@ export function openTestPage(ledger: Ledger): TestPage {
   const app = createApp({
     ledger,
     name: 'a ledger <of tests>',
-    words,
     guard: guard({ token: TOKEN, port: () => PORT, startedAt: new Date('2026-03-01T11:58:00.000Z') }),
     now: () => new Date('2026-03-01T12:00:00.000Z'),
   })

@@ -8,7 +8,7 @@ import { archivedContent, batchLabel, headerLine, summaryOf, type Batch } from '
 import type { Conversation } from '../../domain/conversation/conversation.js'
 import type { LiveMessage } from '../../domain/conversation/live-message.js'
 import { lineageOf, textOfSummary } from '../../domain/decide/index.js'
-import type { EventData, RecordedEvent } from '../../domain/events/index.js'
+import { changesNothing, definitionOf, type EventData, type RecordedEvent } from '../../domain/events/index.js'
 import { batchIdOf, chunkIdOf, resummarizedBatchIdOf } from '../../domain/values/ids.js'
 import { messageTokens } from '../../domain/values/tokens.js'
 
@@ -270,6 +270,8 @@ function withdrawalLaws(state: Conversation, { data }: RecordedEvent<'MessagesWi
 export function eventLaws(state: Conversation, event: RecordedEvent): Finding[] {
   if (state.configuration === undefined && event.type !== 'ConversationConfigured')
     return [finding('order', 'comes before any configuration')]
+  if (definitionOf(event.type).stream !== undefined) return [finding('order', 'does not belong in a conversation')]
+  if (changesNothing(event)) return []
   switch (event.type) {
     case 'ConversationConfigured':
       return state.configuration === undefined
@@ -294,27 +296,14 @@ export function eventLaws(state: Conversation, event: RecordedEvent): Finding[] 
     case 'MessagePinned':
     case 'MessageUnpinned':
       return pinLaws(state, event.data)
-    case 'PromptRegistered':
-    case 'RetentionRulesSet':
-    case 'RetentionHoldPlaced':
-    case 'RetentionHoldReleased':
-    case 'RetentionRunStarted':
-    case 'RetentionRunCompleted':
     case 'EditionStarted':
-    case 'EditionAdvanced':
-    case 'EditionDropped':
-    case 'EditionCompared':
-      return [finding('order', 'does not belong in a conversation')]
-    // Checkpoint events have their own file. A failure or a late summary does not change the conversation.
+    // Checkpoint events have their own file. A failure does not change the messages.
     case 'MessagesPruned':
     case 'EditionAdopted':
     case 'EditionReverted':
     case 'CycleUndone':
     case 'CompactionFailed':
     case 'CompactionCouldNotHelp':
-    case 'SummarySetAside':
-    case 'ConversationTitled':
-    case 'TranscriptDamaged':
     case 'ErasureRequested':
     case 'ErasureCompleted':
       return []

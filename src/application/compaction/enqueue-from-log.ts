@@ -3,7 +3,7 @@
  * this concurrently; the checkpoint moves by compare-and-set, so each event is processed once.
  */
 import { CONVERSATION_PREFIX, conversationOf } from '../../domain/values/ids.js'
-import type { EventType } from '../../domain/events/index.js'
+import { definitionOf, isEventType } from '../../domain/events/index.js'
 import type { EventStore } from '../../ports/event-store.js'
 import type { LogCheckpoint, WorkQueue } from '../../ports/work-queue.js'
 
@@ -21,11 +21,7 @@ export interface FollowOptions {
  * The events that can bring a conversation to a limit. Events of a compaction itself are not among them: a run
  * already repeats until nothing is due.
  */
-const TRIGGERING_TYPES: ReadonlySet<string> = new Set<EventType>([
-  'MessageAppended',
-  'ConversationConfigured',
-  'MessageUnpinned',
-])
+const canTrigger = (type: string): boolean => isEventType(type) && definitionOf(type).triggers === true
 
 /** Events per transaction while catching up. */
 const EVENTS_PER_TRANSACTION = 500
@@ -60,7 +56,7 @@ async function enqueueBacklog(options: FollowOptions, from: LogCheckpoint | unde
       if (position > head || signal.aborted) break
       last = { position, eventId: id }
       const conversationId = conversationOf(stream)
-      if (conversationId !== undefined && TRIGGERING_TYPES.has(type)) pending.add(conversationId)
+      if (conversationId !== undefined && canTrigger(type)) pending.add(conversationId)
       if (++events % BACKLOG_EVENTS_PER_CALL !== 0) continue
       await queue.noteBacklog([...pending])
       pending.clear()
@@ -85,7 +81,7 @@ async function enqueueNewEvents(
 ): Promise<void> {
   for await (const item of store.subscribe({ after, prefix: CONVERSATION_PREFIX, signal })) {
     const conversationId = item.kind === 'event' ? conversationOf(item.event.stream) : undefined
-    if (item.kind !== 'event' || conversationId === undefined || !TRIGGERING_TYPES.has(item.event.type)) continue
+    if (item.kind !== 'event' || conversationId === undefined || !canTrigger(item.event.type)) continue
     await queue.note([conversationId])
     onAdvance()
   }
@@ -133,7 +129,7 @@ export async function enqueueFromLog(options: FollowOptions): Promise<void> {
       const { stream, position, id, type } = item.event
       lastRead = { position, eventId: id }
       const conversationId = conversationOf(stream)
-      if (conversationId !== undefined && TRIGGERING_TYPES.has(type)) pending.set(conversationId, position)
+      if (conversationId !== undefined && canTrigger(type)) pending.set(conversationId, position)
       events += 1
     }
     if (lastRead !== undefined && (item.kind === 'caught-up' || events >= EVENTS_PER_TRANSACTION)) {

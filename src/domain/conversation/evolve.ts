@@ -1,7 +1,7 @@
 /** Applies events to the state. `evolve` never fails: recorded events have happened. */
 import { batchFrom, type Batch } from './batch.js'
 import { pinnedAheadOf, type Chunk, type Conversation, type FailedRequest } from './conversation.js'
-import type { EventData, PlacedEvent } from '../events/index.js'
+import { changesNothing, type EventData, type PlacedEvent } from '../events/index.js'
 import { liveMessage, type LiveMessage } from './live-message.js'
 import { applyReplacement } from './apply-replacement.js'
 import { addMessage, copied } from './message-positions.js'
@@ -31,6 +31,7 @@ function next(state: Conversation, event: PlacedEvent, ownWindow?: OwnWindow): C
     hash: event.metadata.hash,
     recordedAt: event.metadata.recordedAt,
   }
+  if (changesNothing(event)) return updated
   switch (event.type) {
     case 'ConversationConfigured':
       return withView({ ...updated, configuration: event.data, couldNotHelp: undefined })
@@ -80,8 +81,6 @@ function next(state: Conversation, event: PlacedEvent, ownWindow?: OwnWindow): C
       return state.revision >= 0
         ? updated
         : withView({ ...updated, configuration: event.data.configuration, pinnedAhead: pinnedAheadOf(event.data) })
-    case 'EditionAdvanced':
-      return updated
     case 'EditionAdopted':
     case 'EditionReverted':
     case 'CycleUndone':
@@ -101,18 +100,6 @@ function next(state: Conversation, event: PlacedEvent, ownWindow?: OwnWindow): C
           pending: (updated.erasure?.pending ?? []).filter((erasureId) => erasureId !== event.data.erasureId),
         },
       }
-    case 'SummarySetAside':
-    case 'EditionDropped':
-    case 'EditionCompared':
-    case 'ConversationTitled':
-    case 'TranscriptDamaged':
-    case 'PromptRegistered':
-    case 'RetentionRulesSet':
-    case 'RetentionHoldPlaced':
-    case 'RetentionHoldReleased':
-    case 'RetentionRunStarted':
-    case 'RetentionRunCompleted':
-      return updated
     default:
       return assertNever(event)
   }

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { PLAIN_SPAN, spanOf } from './lines.js'
+import { many } from '../text/count.js'
 import { defineEvent } from './event-definition.js'
 import { count, id, revision, span } from './fields.js'
 import { sectionsSchema, withSections } from './sections.js'
@@ -8,6 +10,9 @@ import { batchTexts } from './texts.js'
 export const batchArchived = defineEvent({
   description: 'a summary was archived under its label',
   version: 2,
+  activity: 'create',
+  label: 'Summary stored',
+  withoutContent: ['batchId', 'label', 'depth', 'messageIds', 'tokens', 'chunkId', ...PLAIN_SPAN],
   texts: batchTexts,
   schema: z.object({
     batchId: id,
@@ -27,4 +32,7 @@ export const batchArchived = defineEvent({
   }),
   upcasters: { 1: withSections },
   tokensFromOutside: ({ tokens }) => ({ tokens }),
+  describe: ({ batchId, messageCount, messageIds, startTime, endTime, tokens }) =>
+    `${batchId} has ${many(messageCount, 'message')} (${spanOf(messageIds)}), ${startTime} to ${endTime}, ${many(tokens, 'token')}`,
+  describeShortly: ({ messageCount, tokens }) => `of ${many(messageCount, 'message')}, ${many(tokens, 'token')}`,
 })

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { PLAIN_SPAN, summarizerLine } from './lines.js'
+import { many } from '../text/count.js'
 import { defineEvent } from './event-definition.js'
 import { count, id, revision, span } from './fields.js'
 import { sectionsSchema, withSections } from './sections.js'
@@ -9,6 +11,9 @@ import { resummarizedTexts } from './texts.js'
 export const batchesResummarized = defineEvent({
   description: 'several batches were merged into one, a level deeper',
   version: 3,
+  activity: 'create',
+  label: 'Summaries merged',
+  withoutContent: ['batchId', 'label', 'sourceBatchIds', 'depth', 'tokens', ...PLAIN_SPAN],
   texts: resummarizedTexts,
   schema: z.object({
     batchId: id,
@@ -27,4 +32,8 @@ export const batchesResummarized = defineEvent({
   }),
   upcasters: { 1: withSections, 2: summarizerRenamed },
   ...summaryFromOutside,
+  describe: ({ sourceBatchIds, batchId, depth, messageCount, summarizer }) =>
+    `${many(sourceBatchIds.length, 'batch', 'batches')} became ${batchId}, depth ${String(depth)}, ${many(messageCount, 'message')}, ${summarizerLine(summarizer)}`,
+  describeShortly: ({ sourceBatchIds, messageCount, tokens }) =>
+    `${many(sourceBatchIds.length, 'summary', 'summaries')} of ${many(messageCount, 'message')} became one, ${many(tokens, 'token')}`,
 })

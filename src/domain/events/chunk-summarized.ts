@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { PLAIN_SPAN, short, spanOf, summarizerLine } from './lines.js'
+import { many } from '../text/count.js'
 import { defineEvent } from './event-definition.js'
 import { id, revision, span } from './fields.js'
 import { sectionsSchema, withSections } from './sections.js'
@@ -9,6 +11,9 @@ import { chunkTexts } from './texts.js'
 export const chunkSummarized = defineEvent({
   description: 'a chunk of messages was summarized; with strategy, model, prompt and cost',
   version: 3,
+  activity: 'create',
+  label: 'Summary written',
+  withoutContent: ['chunkId', 'messageIds', 'continues', ...PLAIN_SPAN],
   texts: chunkTexts,
   schema: z.object({
     chunkId: id,
@@ -26,4 +31,8 @@ export const chunkSummarized = defineEvent({
   }),
   upcasters: { 1: withSections, 2: summarizerRenamed },
   ...summaryFromOutside,
+  describe: ({ messageCount, messageIds, summarizer, summary }) =>
+    `${many(messageCount, 'message')} (${spanOf(messageIds)}) ${summarizerLine(summarizer)}: ${short(summary)}`,
+  describeShortly: ({ messageCount, summarizer, summary }) =>
+    `${many(messageCount, 'message')}, by ${summarizer.strategy}: ${short(summary)}`,
 })

@@ -5,13 +5,20 @@
 import { toWire } from '../values/revision.js'
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
-import { type Event, type Metadata, type RecordedEvent, eventTypes, isEventType, metadataSchema } from './index.js'
+import {
+  type Event,
+  type Metadata,
+  type RecordedEvent,
+  definitionOf,
+  eventTypes,
+  isEventType,
+  metadataSchema,
+} from './index.js'
 import { isRecord } from '../../lib/is-record.js'
 import { sha256 } from '../values/hash.js'
 import { hasSealedTexts, openData, sealedTextsOf, type OpenTexts } from './sealed.js'
 import type { EventToAppend, StoredEvent } from './stored-event.js'
 import { upcast } from './upcast.js'
-import type { EventDefinition } from './event-definition.js'
 
 /** Event data above this number of UTF-8 bytes is stored outside the log. */
 export const CLAIM_CHECK_BYTES = 64 * 1024
@@ -274,7 +281,7 @@ export function decodeWith(
   if (claim !== undefined && body === undefined) return no(`its body ${claim} is not beside the log`)
   if (claim !== undefined && body !== undefined && sha256(body) !== claim)
     return no(`the body beside the log is not the one that was recorded (${claim})`)
-  const definition: EventDefinition<z.ZodType> = eventTypes[stored.type]
+  const definition = definitionOf(stored.type)
   const { version, schema, usual, upcasters = {} } = definition
   const recordedVersion = metadata.schemaVersion
   try {

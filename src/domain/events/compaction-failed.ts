@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { many } from '../text/count.js'
+import { brief, printable } from '../text/printable.js'
 import { defineEvent } from './event-definition.js'
 import { count, id } from './fields.js'
 import { namesOfSummarizer, rejectedAnswerSchema } from './summarizer-record.js'
@@ -10,6 +12,20 @@ import { failureTexts } from './texts.js'
 export const compactionFailed = defineEvent({
   description: 'a summary failed; the context is unchanged',
   version: 3,
+  activity: 'update',
+  isFailure: true,
+  label: 'Compaction failed',
+  withoutContent: [
+    'step',
+    'failure',
+    'trigger',
+    'attempt',
+    'strategy',
+    'provider',
+    'model',
+    'requestHash',
+    'timesSent',
+  ],
   texts: failureTexts,
   schema: z.object({
     step: z.enum(['chunk', 'resummarize']),
@@ -34,4 +50,9 @@ export const compactionFailed = defineEvent({
   }),
   upcasters: { 1: saysNoMore, 2: saysNoMore },
   namesFromOutside: (data) => ({ ...namesOfSummarizer(data), failure: data.failure }),
+  describe: ({ failure, detail, step, strategy, model, attempt, retryAfterMessages, trigger }) => {
+    const at = trigger === 'ahead' ? 'ahead of need' : `at the ${trigger} limit`
+    const by = `${strategy}${model === strategy ? '' : ` (${printable(model)})`}`
+    return `FAILED (${failure}) ${at}, attempt ${String(attempt)}, ${step} by ${by}: ${brief(detail, 400)}; next try after ${many(retryAfterMessages, 'more message')}`
+  },
 })

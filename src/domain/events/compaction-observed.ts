@@ -1,5 +1,8 @@
 import { z } from 'zod'
 import { contentSchema, openRecordSchema, roleSchema, toolCallSchema } from '../values/message.js'
+import { count as countText, many } from '../text/count.js'
+import { printable } from '../text/printable.js'
+import { short, sourceText } from './lines.js'
 import { defineEvent } from './event-definition.js'
 import { count, id, revision, span, time } from './fields.js'
 import { reportedUsageSchema, whereSchema } from './source.js'
@@ -31,6 +34,9 @@ export const compactionObserved = defineEvent({
   description:
     'another program compacted: the messages that the summary covers, those that stayed, those of unknown state, and the summary, as far as the transcript has them',
   version: 1,
+  activity: 'create',
+  label: 'Compaction by the program',
+  withoutContent: ['chunkId', 'program', 'programVersion', 'sourceId', 'trigger', 'at', 'covered', 'told'],
   texts: observedTexts,
   schema: z.object({
     /** The chunk id of the batch that covers the messages. */
@@ -70,4 +76,33 @@ export const compactionObserved = defineEvent({
     /** True if the texts were erased. A reader adds it if the key is destroyed. */
     erased: z.literal(true).optional(),
   }),
+  describe: ({ program, trigger, covered, unknown, context, summary, told, where }) => {
+    const { tokensBefore: before, tokensAfter: after } = told
+    const tokens =
+      before === undefined
+        ? ''
+        : `, ${countText(before)}${after === undefined ? '' : ` → ${countText(after)}`} tokens (reported)`
+    const removed = many(covered?.messageCount ?? 0, 'message')
+    const unstated = unknown.length === 0 ? '' : ` (${countText(unknown.length)} of them not stated)`
+    const text =
+      summary.kind === 'text'
+        ? short(summary.text)
+        : summary.kind === 'opaque'
+          ? 'a summary that is not readable'
+          : 'no summary'
+    return `${printable(program)} compacted (${trigger}): ${removed} removed${unstated}, ${countText(keptIn(context))} kept${tokens}: ${text} (${sourceText(where)})`
+  },
+  describeShortly: ({ covered, context, summary, told }) => {
+    const tokens = told.tokensBefore === undefined ? '' : `, of ${countText(told.tokensBefore)} tokens`
+    const text =
+      summary.kind === 'text'
+        ? `: ${short(summary.text)}`
+        : summary.kind === 'opaque'
+          ? '; its summary is not readable'
+          : '; no summary'
+    return `${many(covered?.messageCount ?? 0, 'message')} removed, ${countText(keptIn(context))} kept${tokens}${text}`
+  },
 })
+
+const keptIn = (context: readonly { readonly kind: string }[]): number =>
+  context.filter(({ kind }) => kind === 'message').length

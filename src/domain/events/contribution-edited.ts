@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { contentSchema } from '../values/message.js'
+import { contentSchema, contentText } from '../values/message.js'
+import { short, sourceText } from './lines.js'
+import { printable } from '../text/printable.js'
 import { defineEvent } from './event-definition.js'
 import { id, revision, time } from './fields.js'
 import { whereSchema } from './source.js'
@@ -9,6 +11,9 @@ export const contributionEdited = defineEvent({
   description:
     'another program sends other content to its model instead of a message from here on: a result that was pruned, masked or shortened; the recorded message is unchanged',
   version: 1,
+  activity: 'update',
+  label: 'Message replaced by the program',
+  withoutContent: ['messageId', 'revision', 'why', 'at'],
   texts: editTexts,
   schema: z.object({
     messageId: id,
@@ -19,4 +24,8 @@ export const contributionEdited = defineEvent({
     at: time.optional(),
     where: whereSchema,
   }),
+  describe: ({ messageId, why, content, where }) =>
+    `${printable(messageId)} ${why}: the model receives ${content === null ? 'nothing' : `"${short(contentText(content))}"`} instead (${sourceText(where)})`,
+  describeShortly: ({ why, content }) =>
+    `${why}: the model receives ${content === null ? 'nothing' : `“${short(contentText(content))}”`} instead of a message`,
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { replacementLine } from './lines.js'
 import { defineEvent } from './event-definition.js'
 import { count, revision } from './fields.js'
 import { carriedRenamed, originUpcasters, replacementWithShape } from './origin.js'
@@ -11,6 +12,9 @@ export const cycleUndone = defineEvent({
   description:
     'the last cycles were undone: their messages are live again, and their batches are inactive; a checkpoint event',
   version: 4,
+  activity: 'update',
+  label: 'Compaction undone',
+  withoutContent: ['undone', 'softLimitBackoffUntil'],
   texts: replacementTexts,
   schema: z.object({
     /** The undone cycles, and the events that had ended them. */
@@ -23,5 +27,10 @@ export const cycleUndone = defineEvent({
     ...originUpcasters,
     2: replacementWithShape,
     3: inOrder(carriedRenamed, renamed('restsUntilMessages', 'softLimitBackoffUntil')),
+  },
+  describe: (data) => {
+    const cycles = `${data.undone.length === 1 ? 'cycle' : 'cycles'} ${data.undone.map(({ cycle }) => String(cycle)).join(', ')}`
+    const { softLimitBackoffUntil: until } = data
+    return `${cycles} undone: ${replacementLine(data)}${until === 0 ? '' : `; the soft limit starts no cycle before message ${String(until)}`}`
   },
 })

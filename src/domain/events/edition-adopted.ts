@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { replacementLine } from './lines.js'
 import { defineEvent } from './event-definition.js'
 import { id, revision } from './fields.js'
 import { carriedRenamed, originUpcasters, replacementWithShape } from './origin.js'
@@ -9,6 +10,8 @@ import { replacementTexts } from './texts.js'
 export const editionAdopted = defineEvent({
   description: 'an edition was adopted: its batches, window and configuration are in force; a checkpoint event',
   version: 4,
+  activity: 'update',
+  withoutContent: ['editionId', 'editionRevision', 'conversationRevision'],
   texts: replacementTexts,
   schema: z.object({
     editionId: id,
@@ -18,4 +21,5 @@ export const editionAdopted = defineEvent({
     ...replacement,
   }),
   upcasters: { ...originUpcasters, 2: replacementWithShape, 3: carriedRenamed },
+  describe: (data) => `edition ${data.editionId} is active: ${replacementLine(data)}`,
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { count as countText, many } from '../text/count.js'
 import { defineEvent } from './event-definition.js'
 import { count, id, revision } from './fields.js'
 import { wholeTexts } from './texts.js'
@@ -44,6 +45,10 @@ export const editionCompared = defineEvent({
   description:
     'which details an edition keeps, shows and loses, compared with the state in force or with another edition; the lists are limited, the counts are complete',
   version: 1,
+  stream: 'edition',
+  effect: 'none',
+  activity: 'create',
+  withoutContent: ['editionId', 'editionRevision', 'against', 'conversationRevision', 'figures', 'viewLines'],
   texts: wholeTexts({ losses: 'list', evidence: 'optional' }),
   schema: z.object({
     editionId: id,
@@ -61,4 +66,10 @@ export const editionCompared = defineEvent({
       .object({ questions: count, total: count, against: count, edition: count, lost: lossList, gained: lossList })
       .optional(),
   }),
+  describe: ({ against, losses, conversationRevision }) => {
+    const lost = losses.reduce((sum, kind) => sum + kind.lost.kept.count, 0)
+    const all = losses.reduce((sum, kind) => sum + kind.total, 0)
+    const other = against === undefined ? 'the active context' : `edition ${against.editionId}`
+    return `compared with ${other} as of revision ${String(conversationRevision)}: of ${many(all, 'name, number and constraint', 'names, numbers and constraints')} the edition loses ${countText(lost)} that the other side keeps`
+  },
 })

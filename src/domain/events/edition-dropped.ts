@@ -6,6 +6,11 @@ import { NO_TEXTS } from './texts.js'
 export const editionDropped = defineEvent({
   description: 'an edition was dropped; its events stay',
   version: 1,
+  stream: 'edition',
+  effect: 'none',
+  activity: 'delete',
+  withoutContent: ['editionId'],
   texts: NO_TEXTS,
   schema: z.object({ editionId: id }),
+  describe: ({ editionId }) => `edition ${editionId} is dropped`,
 })

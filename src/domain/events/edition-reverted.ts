@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { replacementLine } from './lines.js'
 import { defineEvent } from './event-definition.js'
 import { id, revision } from './fields.js'
 import { carriedRenamed, originUpcasters, replacementWithShape } from './origin.js'
@@ -10,6 +11,8 @@ export const editionReverted = defineEvent({
   description:
     'an edition was reverted: the state that it had replaced is in force again, with all messages since then; a checkpoint event',
   version: 5,
+  activity: 'update',
+  withoutContent: ['editionId', 'restores', 'adoptedAt'],
   texts: replacementTexts,
   schema: z.object({
     /** The edition that is no longer in force. */
@@ -23,4 +26,8 @@ export const editionReverted = defineEvent({
   // Version 3: another program may make the context again. Version 4: the shape of contexts, and batches with eleven
   // sections. Version 5: other names of fields.
   upcasters: { ...originUpcasters, 2: saysNoMore, 3: replacementWithShape, 4: carriedRenamed },
+  describe: (data) => {
+    const active = data.restores === undefined ? "the conversation's own batches are" : `edition ${data.restores} is`
+    return `edition ${data.editionId} is no longer active, ${active} active again: ${replacementLine(data)}`
+  },
 })

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { configurationRenamed, configurationSchema, namesInConfiguration, withShape } from './configuration.js'
+import { configurationLine } from './lines.js'
+import { printable } from '../text/printable.js'
 import { defineEvent } from './event-definition.js'
 import { id, revision } from './fields.js'
 import { namesOfSummarizer } from './summarizer-record.js'
@@ -11,6 +13,10 @@ export const editionStarted = defineEvent({
   description:
     'an edition started: it compacts the same history with this configuration and this summarizer; first in the stream of an edition, and again when a dropped one is resumed',
   version: 3,
+  stream: 'edition',
+  opensStream: true,
+  activity: 'create',
+  withoutContent: ['editionId', 'conversationId', 'summarizer', 'conversationRevision'],
   texts: NO_TEXTS,
   schema: z.object({
     editionId: id,
@@ -31,4 +37,6 @@ export const editionStarted = defineEvent({
     ...namesInConfiguration(configuration),
     ...namesOfSummarizer(summarizer),
   }),
+  describe: ({ editionId, summarizer, configuration }) =>
+    `edition ${editionId} by ${summarizer.strategy} (${printable(summarizer.model)}); ${configurationLine(configuration)}`,
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { many } from '../text/count.js'
 import { defineEvent } from './event-definition.js'
 import { count, id } from './fields.js'
 import { NO_TEXTS } from './texts.js'
@@ -25,6 +26,10 @@ export type ErasureReceipt = z.infer<typeof erasureReceiptSchema>
 export const erasureCompleted = defineEvent({
   description: 'the keys of an erasure are destroyed, and its rows are written again; with a receipt',
   version: 1,
+  activity: 'delete',
+  withoutContent: ['erasureId', 'receipt'],
   texts: NO_TEXTS,
   schema: z.object({ erasureId: id, receipt: erasureReceiptSchema }),
+  describe: ({ receipt: { messages, summaries, keys } }) =>
+    `${many(messages, 'message')} and ${many(summaries, 'summary', 'summaries')} erased, ${many(keys.length, 'key')} destroyed`,
 })

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { short } from './lines.js'
+import { many } from '../text/count.js'
 import { defineEvent } from './event-definition.js'
 import { count, id, revision } from './fields.js'
 import { NO_TEXTS } from './texts.js'
@@ -9,6 +11,8 @@ export const erasureRequested = defineEvent({
   description:
     'texts of the conversation will be erased: the plan, recorded before a key is destroyed, so that an interrupted erasure continues',
   version: 2,
+  activity: 'delete',
+  withoutContent: ['erasureId', 'scope', 'subject', 'messages', 'derived', 'editions', 'epoch'],
   texts: NO_TEXTS,
   schema: z.object({
     erasureId: id,
@@ -33,4 +37,6 @@ export const erasureRequested = defineEvent({
     fingerprints: z.array(id).optional(),
   }),
   upcasters: { 1: saysNoMore },
+  describe: ({ scope, messages, reason }) =>
+    `${scope === 'conversation' ? 'the whole conversation' : many(messages?.length ?? 0, 'message')} will be erased: ${short(reason)}`,
 })

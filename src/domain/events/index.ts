@@ -25,6 +25,7 @@ import { editionReverted } from './edition-reverted.js'
 import { editionStarted } from './edition-started.js'
 import { erasureCompleted } from './erasure-completed.js'
 import { erasureRequested } from './erasure-requested.js'
+import type { EventDefinition } from './event-definition.js'
 import { messageAppended } from './message-appended.js'
 import { messagePinned } from './message-pinned.js'
 import { messageUnpinned } from './message-unpinned.js'
@@ -95,18 +96,25 @@ export type EventData<Type extends EventType> = z.infer<(typeof eventTypes)[Type
 /** An event: its type and its data. */
 export type Event = { [Type in EventType]: { readonly type: Type; readonly data: EventData<Type> } }[EventType]
 
-/** The events that streams can begin with, for each kind of stream. */
-const openingTypes = [
-  'ConversationConfigured',
-  'EditionStarted',
-  'PromptRegistered',
-  'RetentionRulesSet',
-  'RetentionHoldPlaced',
-] as const satisfies readonly EventType[]
+export function isEventType(type: string): type is EventType {
+  return Object.hasOwn(eventTypes, type)
+}
+
+/** The definition of a type, without the form of its data. */
+export const definitionOf = (type: EventType): EventDefinition<z.ZodType> => eventTypes[type]
+
+const types = Object.keys(eventTypes).filter(isEventType)
+
 /** The events that no stream begins with. */
-export const laterTypes: readonly string[] = Object.keys(eventTypes).filter(
-  (type) => !openingTypes.some((opening) => opening === type),
-)
+export const laterTypes: readonly string[] = types.filter((type) => definitionOf(type).opensStream !== true)
+
+/** The events that leave the state as it is. */
+type UnchangingType = {
+  [Type in EventType]: (typeof eventTypes)[Type] extends EventDefinition<z.ZodType, 'none'> ? Type : never
+}[EventType]
+
+export const changesNothing = (event: PlacedEvent): event is PlacedEvent<UnchangingType> =>
+  definitionOf(event.type).effect === 'none'
 
 /** The events that replace the batches and the window. */
 export const replacementTypes = [
@@ -118,8 +126,6 @@ export type ReplacementType = (typeof replacementTypes)[number]
 /** Checkpoint events. A load starts at the last one and reads nothing before it except the events that it refers to. */
 export const originTypes = ['MessagesPruned', ...replacementTypes] as const
 export type OriginType = (typeof originTypes)[number]
-
-export const isEventType = (type: string): type is EventType => Object.hasOwn(eventTypes, type)
 
 /** An event with the fields of its position that the state needs: recorded, or pending in a decision. */
 export type PlacedEvent<Type extends EventType = EventType> = Extract<Event, { type: Type }> & {

@@ -2,12 +2,16 @@ import { z } from 'zod'
 import {
   answersSchema,
   contentSchema,
+  contentText,
   openRecordSchema,
   roleSchema,
   toolCallSchema,
   type Role,
 } from '../values/message.js'
+import { many } from '../text/count.js'
+import { printable } from '../text/printable.js'
 import { defineEvent } from './event-definition.js'
+import { short } from './lines.js'
 import { count, id, time } from './fields.js'
 import { saysNoMore } from './upcast.js'
 import { messageTexts } from './texts.js'
@@ -40,6 +44,10 @@ function plainMessage(data: Readonly<Record<string, unknown>>) {
 export const messageAppended = defineEvent({
   description: 'a message was appended to the conversation',
   version: 2,
+  triggers: true,
+  activity: 'create',
+  label: 'Message',
+  withoutContent: ['messageId', 'role', 'toolCallId', 'createdAt', 'tokens', 'pinned', 'answers', 'leads', 'givenId'],
   texts: messageTexts,
   schema: z.object({
     messageId: id,
@@ -69,4 +77,17 @@ export const messageAppended = defineEvent({
   usual: plainMessage,
   upcasters: { 1: saysNoMore },
   tokensFromOutside: ({ tokens }) => ({ tokens }),
+  describe: ({ messageId, role, content, name, toolCalls = [], toolCallId, pinned, leads, answers, tokens }) => {
+    const calls = toolCalls.map((call) => `→ ${call.function?.name ?? call.type}(${call.function?.arguments ?? ''})`)
+    const parts = [
+      `${printable(messageId)} ${role}`,
+      ...(name === undefined ? [] : [` (${printable(name)})`]),
+      ...(toolCallId === undefined ? [] : [` answers ${printable(toolCallId)}`]),
+      ...(pinned === true ? [', pinned'] : []),
+      ...(leads === true ? [', leads'] : []),
+      ...(answers === undefined ? [] : [`, to the context of revision ${answers.revision}`]),
+    ]
+    const text = [contentText(content), ...calls].filter((part) => part !== '').join(' ')
+    return `${parts.join('')}, ${many(tokens, 'token')}: ${short(text)}`
+  },
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { count as countText, many } from '../text/count.js'
 import { defineEvent } from './event-definition.js'
 import { count, id } from './fields.js'
 import { carriedRenamed, carriedWithShape, origin, originUpcasters } from './origin.js'
@@ -30,6 +31,9 @@ export const messagesPruned = defineEvent({
   description:
     'messages were removed from the live context, and archived batches cover them; a checkpoint event, which carries forward the data that the next load needs',
   version: 6,
+  activity: 'update',
+  label: 'Compaction',
+  withoutContent: ['cycle', 'pruned', 'why', 'tokensBefore', 'tokensAfter', 'windowStart', 'contextHash', 'viewHash'],
   texts: originTexts,
   schema: z.object({
     cycle: count.min(1),
@@ -42,4 +46,9 @@ export const messagesPruned = defineEvent({
     why: z.union([limitSchema, observedSchema]),
   }),
   upcasters: { ...originUpcasters, 2: saysNoMore, 3: saysNoMore, 4: carriedWithShape, 5: carriedRenamed },
+  describe: ({ cycle, pruned, tokensBefore, tokensAfter, why }) => {
+    const removed = pruned.reduce((sum, { messageIds }) => sum + messageIds.length, 0)
+    const cause = why.trigger === 'observed' ? 'by another program' : `${why.trigger} limit ${countText(why.threshold)}`
+    return `cycle ${String(cycle)}: ${many(removed, 'message')} removed, ${countText(tokensBefore)} → ${countText(tokensAfter)} tokens (${cause})`
+  },
 })

@@ -6,8 +6,7 @@
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
 import type { Provenance } from './codec.js'
-import type { EventDefinition } from './event-definition.js'
-import { eventTypes, type Event, type EventType } from './index.js'
+import { definitionOf, type Event, type EventType } from './index.js'
 import { checkId } from '../values/ids.js'
 import { issueSentence } from '../values/issue-sentence.js'
 import { isTooDeep, MAX_LEVELS } from '../../lib/nesting.js'
@@ -46,7 +45,7 @@ export function recordable(
   const parsed: unknown = JSON.parse(dataText)
   // The event itself adds a few levels to the caller's data.
   if (isTooDeep(parsed, MAX_LEVELS + 8)) return no('data', `is nested deeper than ${String(MAX_LEVELS)} levels`)
-  const definition: EventDefinition<z.ZodType> = eventTypes[event.type]
+  const definition = definitionOf(event.type)
   const read = definition.schema.safeParse(parsed)
   if (!read.success) {
     const [issue] = read.error.issues

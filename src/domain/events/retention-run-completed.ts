@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { count as countText, many } from '../text/count.js'
 import { defineEvent } from './event-definition.js'
 import { count, id } from './fields.js'
 import { NO_TEXTS } from './texts.js'
@@ -16,6 +17,12 @@ export type RetentionReceipt = z.infer<typeof retentionReceiptSchema>
 export const retentionRunCompleted = defineEvent({
   description: 'a run has erased the conversations of its plan, except those that it names; with a receipt',
   version: 1,
+  stream: 'retention',
+  effect: 'none',
+  activity: 'delete',
+  withoutContent: ['runId', 'receipt'],
   texts: NO_TEXTS,
   schema: z.object({ runId: id, receipt: retentionReceiptSchema }),
+  describe: ({ runId, receipt: { erased, kept } }) =>
+    `run ${runId} erased ${many(erased.length, 'conversation')} and kept ${countText(kept.length)} of its plan`,
 })

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { short, spanOf, summarizerLine } from './lines.js'
+import { many } from '../text/count.js'
 import { defineEvent } from './event-definition.js'
 import { id } from './fields.js'
 import { sectionsSchema, withSections } from './sections.js'
@@ -11,6 +13,10 @@ export const summarySetAside = defineEvent({
   description:
     'a paid summary came too late: its messages or batches had been compacted in the meantime; it is reused for the same request, or once its messages are live again',
   version: 3,
+  effect: 'none',
+  activity: 'create',
+  label: 'Late summary kept',
+  withoutContent: ['messageIds', 'sourceBatchIds', 'continues'],
   texts: asideTexts,
   schema: z.object({
     messageIds: z.array(id).min(1).optional(),
@@ -24,4 +30,12 @@ export const summarySetAside = defineEvent({
     summarizer: summarizerRecordSchema,
   }),
   upcasters: { 1: withSections, 2: summarizerRenamed },
+  describe: ({ messageIds = [], sourceBatchIds = [], summarizer, summary }) => {
+    const what =
+      messageIds.length > 0
+        ? `${many(messageIds.length, 'message')} (${spanOf(messageIds)})`
+        : many(sourceBatchIds.length, 'batch', 'batches')
+    return `${what} ${summarizerLine(summarizer)}. These messages were compacted in the meantime, so the summary is kept for an identical request: ${short(summary)}`
+  },
+  describeShortly: ({ summary }) => `kept for an identical request: ${short(summary)}`,
 })

@@ -1,5 +1,5 @@
 /** Notes on a summary that was not made in the usual way, as short phrases for the command line and the page. */
-import type { SummarizerRecord } from '../events/index.js'
+import type { SummarizerRecord } from '../events/summarizer-record.js'
 
 const number = (value: number): string => value.toLocaleString('en-US')
 

@@ -9,6 +9,10 @@ export const count = (value: number): string =>
     ? String(value).replaceAll(/\B(?=(?:\d{3})+$)/gu, ',')
     : (grouped ??= new Intl.NumberFormat('en-US')).format(value)
 
+/** "1 message", "2 messages". */
+export const many = (value: number, one: string, several = `${one}s`): string =>
+  `${count(value)} ${value === 1 ? one : several}`
+
 /** 75 → "1 min 15 s". */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds))

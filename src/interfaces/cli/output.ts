@@ -5,7 +5,8 @@
  */
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
-import { count } from '../../domain/text/count.js'
+import { count, many } from '../../domain/text/count.js'
+import { brief, printable } from '../../domain/text/printable.js'
 import { isLedgerError, LedgerError } from '../../lib/ledger-error.js'
 import { shellWord } from '../../lib/shell-word.js'
 import { CommandExit, EXIT } from './errors.js'
@@ -152,10 +153,7 @@ export function failureNotes(): (text: string) => void {
   }
 }
 
-export { count }
-/** "1 message", "2 messages". */
-export const many = (value: number, one: string, several = `${one}s`): string =>
-  `${count(value)} ${value === 1 ? one : several}`
+export { brief, count, many, printable }
 
 /** Warns that the read models lag the log. */
 export function noteLag(behind: { readonly events: number; readonly isAtLeast: boolean } | undefined): void {
@@ -163,23 +161,6 @@ export function noteLag(behind: { readonly events: number; readonly isAtLeast: b
     note(
       `${noteColours.yellow('note:')} the read models lag by ${behind.isAtLeast ? 'at least ' : ''}${many(behind.events, 'event')}; see \`context-ledger projections status\``,
     )
-}
-
-const controls = /[\p{Cc}\p{Cf}]/gu
-const visible = (character: string): string =>
-  character === '\n' || character === '\t' || character === '\u200d'
-    ? character
-    : `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`
-/** Makes a recorded text safe to print: replaces control characters with escapes. */
-export const printable = (text: string): string =>
-  text.replaceAll('\r\n', '\n').replaceAll(controls, visible).toWellFormed()
-
-/** A text in one line, cut to `characters`. */
-export function brief(text: string, characters: number): string {
-  const flat = printable(text).replaceAll(/\s+/gu, ' ').trim()
-  if (flat.length <= characters) return flat
-  // Do not leave half of a surrogate pair.
-  return `${flat.slice(0, characters - 1).replace(/[\ud800-\udbff]$/u, '')}…`
 }
 
 /** A printable word of a suggested command. */

@@ -126,14 +126,13 @@ class PageRoutes {
   private warmUp(c: string | undefined): void {
     if (c === undefined || this.isWarm) return
     this.isWarm = true
-    const { foreground, steps, options } = this.page
+    const { foreground, steps } = this.page
     setTimeout(() => {
       foreground
         .pause()
         .then(async () => await steps.at(c, undefined))
         .then(
-          async (step) =>
-            await html`${<Conversation step={step} focus={NO_FOCUS} words={options.words} hits={undefined} drawer={null} />}`,
+          async (step) => await html`${<Conversation step={step} focus={NO_FOCUS} hits={undefined} drawer={null} />}`,
         )
         // The request for this conversation reports the error.
         .catch(() => undefined)

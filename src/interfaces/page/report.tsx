@@ -24,14 +24,13 @@ import type { Places } from './views/places.js'
 import { Prose } from './views/prose.js'
 import { ContextFigures } from './views/rail.js'
 import { count, cut, many, Name, visible, Time } from './views/text.js'
-import type { Words } from './words.js'
+import { contextNotes } from '../../domain/compaction/context-notes.js'
 
 export interface ReportOptions {
   readonly ledger: Pick<Ledger, 'log' | 'context' | 'messages' | 'list' | 'explain' | 'forgotten'> & {
     readonly admin: Pick<Ledger['admin'], 'verify'>
   }
   readonly conversationId: string
-  readonly words: Words
   /** Time of writing. */
   readonly now: Date
 }
@@ -141,14 +140,14 @@ function Verdict({ verification }: { verification: Verification | string }): Chi
 }
 
 /** The current context as a chat, and its size. */
-function ContextPart({ step, words }: { step: Step | string; words: Words }): Child {
+function ContextPart({ step }: { step: Step | string }): Child {
   if (typeof step === 'string') return <p class="note warn">{visible(step)}</p>
   const { context, refusal } = step
   if (context === undefined) return <p class="note warn">{visible(refusal ?? 'There is no context.')}</p>
   return (
     <>
       <ContextFigures context={context} whole />
-      {words.contextNotes(context).map((sentence) => (
+      {contextNotes(context).map((sentence) => (
         <p class="note warn">{visible(sentence)}</p>
       ))}
       <Messages step={{ ...step, change: undefined }} from={0} to={MAX_MESSAGES} focus={NO_FOCUS} linked={false} />
@@ -208,7 +207,7 @@ function Losses({ cycles, found, places }: { cycles: readonly Cycle[]; found: Fo
 }
 
 /** The text of the report file. */
-export async function reportOf({ ledger, conversationId, words, now }: ReportOptions): Promise<string> {
+export async function reportOf({ ledger, conversationId, now }: ReportOptions): Promise<string> {
   const histories = createHistories(ledger)
   const { course, head } = await histories.read(conversationId)
   const step = await orMessage(createSteps(ledger, histories).at(conversationId, String(head)))
@@ -230,7 +229,7 @@ export async function reportOf({ ledger, conversationId, words, now }: ReportOpt
       <h2>What the agent no longer knew</h2>
       <Losses cycles={cycles} found={found} places={places} />
       <h2>What the model gets now</h2>
-      <ContextPart step={step} words={words} />
+      <ContextPart step={step} />
       <h2>{many(course.marks.length, 'compaction or other mark', 'compactions and other marks')}</h2>
       <MarkTable c={conversationId} marks={course.marks} losses={losses} withLinks={false} />
       <h2>What the summaries are made from</h2>

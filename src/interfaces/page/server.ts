@@ -5,7 +5,7 @@ import { createApp } from './app.js'
 import type { AppOptions } from './routes/page-services.js'
 import { guard, newToken } from './security.js'
 
-export interface PageOptions extends Pick<AppOptions, 'ledger' | 'name' | 'words'> {
+export interface PageOptions extends Pick<AppOptions, 'ledger' | 'name'> {
   /** 0 picks a free port. */
   readonly port: number
 }
@@ -21,13 +21,12 @@ export interface Page {
 const HOST = '127.0.0.1'
 
 /** Serves the page until `close`. Throws if it cannot listen on the port. */
-export async function startPage({ ledger, name, words, port }: PageOptions): Promise<Page> {
+export async function startPage({ ledger, name, port }: PageOptions): Promise<Page> {
   const token = newToken()
   let listens = port
   const app = createApp({
     ledger,
     name,
-    words,
     guard: guard({ token, port: () => listens, startedAt: new Date() }),
     now: () => new Date(),
   })

@@ -20,7 +20,7 @@ export const compact: CliCommand = {
       const conversationId = await conversationNamed(ledger, args.word('conversation'), announced(args))
       const [{ problem }, { contextNotes }] = await Promise.all([
         import('../../../library/problem.js'),
-        import('../reports/context.js'),
+        import('../../../domain/compaction/context-notes.js'),
       ])
       const { batchesCreated, messagesCompressed, tokensBefore, tokensAfter, failure } = await progress.until(
         ledger.compact(conversationId, { force }),

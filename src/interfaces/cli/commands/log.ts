@@ -27,7 +27,7 @@ export const log: CliCommand = {
   async run(args) {
     const from = args.whole('from')
     const limit = args.whole('limit')
-    const { describeEvent } = await import('../reports/describe-event.js')
+    const { describeEvent } = await import('../../../domain/events/describe-event.js')
     const asLine = (event: RecordedEvent): string =>
       `${event.revision.toString().padStart(5)}  ${colours.dim(event.metadata.recordedAt)}  ${(colourOfType[event.type] ?? colours.cyan)(event.type.padEnd(TYPE_WIDTH))}  ${describeEvent(event)}`
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {

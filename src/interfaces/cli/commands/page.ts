@@ -33,11 +33,6 @@ export const page: CliCommand = {
     if (file?.trim() === '') throw new LedgerError('Usage', '--html needs a file name')
     if (file !== undefined && port !== undefined)
       throw new LedgerError('Usage', '--html cannot be combined with --port')
-    const [{ describeEvent }, { contextNotes }] = await Promise.all([
-      import('../reports/describe-event.js'),
-      import('../reports/context.js'),
-    ])
-    const words = { describeEvent, contextNotes }
     // The page searches by words only, so it needs no embedding model.
     await withLedger(args.flags, { reads: true, ahead: false, prices: true }, async ({ ledger, config }) => {
       const conversation = named === undefined ? undefined : await conversationNamed(ledger, named)
@@ -45,7 +40,7 @@ export const page: CliCommand = {
         const { reportOf } = await import('../../page/report.js')
         const bytes = await writeNewFile(
           file,
-          async () => await reportOf({ ledger, conversationId: conversation, words, now: new Date() }),
+          async () => await reportOf({ ledger, conversationId: conversation, now: new Date() }),
         )
         await noteFile(config.store, file, conversation)
         if (args.json) await line(toWire({ file, conversationId: conversation, bytes }))
@@ -58,7 +53,7 @@ export const page: CliCommand = {
       ])
       const ended = endSignals()
       try {
-        const served = await startPage({ ledger, name: withoutPassword(config.store), words, port: port ?? 0 }).catch(
+        const served = await startPage({ ledger, name: withoutPassword(config.store), port: port ?? 0 }).catch(
           (error: unknown) => {
             throw unusablePort(error, 'the page', port)
           },

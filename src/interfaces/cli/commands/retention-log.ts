@@ -2,7 +2,7 @@
 import { toWire } from '../../../domain/values/revision.js'
 import type { CliCommand } from '../command.js'
 import { colours, line, printable } from '../output.js'
-import { describeEvent } from '../reports/describe-event.js'
+import { describeEvent } from '../../../domain/events/describe-event.js'
 import { withLedger } from '../session.js'
 
 export const retentionLog: CliCommand = {

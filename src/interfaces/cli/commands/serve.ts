@@ -122,16 +122,13 @@ async function readKeys(
 
 /** The page as a handler of requests. */
 async function createPage({ ledger, config }: Session): Promise<(request: Request) => Response | Promise<Response>> {
-  const [{ createApp }, { withHeaders }, { describeEvent }, { contextNotes }] = await Promise.all([
+  const [{ createApp }, { withHeaders }] = await Promise.all([
     import('../../page/app.js'),
     import('../../page/security.js'),
-    import('../reports/describe-event.js'),
-    import('../reports/context.js'),
   ])
   const page = createApp({
     ledger,
     name: withoutPassword(config.store),
-    words: { describeEvent, contextNotes },
     now: () => new Date(),
     guard: withHeaders,
   })

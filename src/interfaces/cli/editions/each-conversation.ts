@@ -13,7 +13,7 @@ import { titlesOf, type Titles } from '../../../library/titles.js'
 import { idWithTitle } from '../titles.js'
 import { toWire } from '../../../domain/values/revision.js'
 import { documentOfEstimate } from '../replay/estimate.js'
-import { whyOverBudget } from '../reports/context.js'
+import { whyOverBudget } from '../../../domain/compaction/context-notes.js'
 
 export interface EditionCommand {
   readonly edition: string

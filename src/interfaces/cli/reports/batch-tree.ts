@@ -16,7 +16,7 @@ import type {
 import { brief, colours, count, line, many, printable } from '../output.js'
 import { toWire } from '../../../domain/values/revision.js'
 import { messageText } from './context.js'
-import { sourceText } from './describe-event.js'
+import { sourceText } from '../../../domain/events/lines.js'
 
 /** A node of the tree: its lines and its children. */
 interface Branch {

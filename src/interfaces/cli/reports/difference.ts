@@ -3,7 +3,7 @@ import { diffWordsWithSpace } from 'diff'
 import { contentText } from '../../../domain/values/message.js'
 import type { Difference, Ledger } from '../../../library/ledger.js'
 import { titlesOf } from '../../../library/titles.js'
-import { describeEvent } from './describe-event.js'
+import { describeEvent } from '../../../domain/events/describe-event.js'
 import { idWithTitle } from '../titles.js'
 import { brief, colours, count, line, many, printable } from '../output.js'
 

@@ -57,7 +57,6 @@ export class ConversationRoutes {
       <Conversation
         step={step}
         focus={focus}
-        words={this.page.options.words}
         hits={await this.hitsOf(c, focus.q)}
         drawer={await this.drawerOf(step, param(context, 'why'))}
       />,
@@ -74,9 +73,7 @@ export class ConversationRoutes {
 
   private async step(context: Context): Promise<Response> {
     const step = await this.stepOf(context)
-    return await context.html(
-      html`${<StepView step={step} focus={focusOf(context)} words={this.page.options.words} />}`,
-    )
+    return await context.html(html`${<StepView step={step} focus={focusOf(context)} />}`)
   }
 
   private async contextPart(context: Context): Promise<Response> {

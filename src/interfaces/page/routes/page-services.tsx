@@ -15,7 +15,6 @@ import { turnsOf } from '../reading/turns.js'
 import { createVerdicts, type Verdicts } from '../reading/verdicts.js'
 import { Layout, type Tab } from '../views/layout.js'
 import type { Places } from '../views/places.js'
-import type { Words } from '../words.js'
 
 /** The part of the ledger that the page uses. */
 type PageLedger = Pick<
@@ -30,7 +29,6 @@ export interface AppOptions {
   readonly ledger: PageLedger
   /** Display name of the ledger. */
   readonly name: string
-  readonly words: Words
   readonly now: () => Date
   /** Access control. */
   readonly guard: MiddlewareHandler

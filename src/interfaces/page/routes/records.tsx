@@ -221,7 +221,7 @@ export class RecordRoutes {
   private async linesOf(c: string, part: number): Promise<LogLine[]> {
     const from = part * LOG_PART
     const start = Math.max(0, from - LOOK_BACK)
-    const reader = new LogLines(this.page.options.words)
+    const reader = new LogLines()
     const events = await this.eventsOf(c, start, from - start + LOG_PART)
     return events.map((event) => reader.next(event)).filter(({ event }) => event.revision >= from)
   }
@@ -249,7 +249,7 @@ export class RecordRoutes {
     if (!isEventKind(kind))
       throw new LedgerError('BadRequest', `the log has no kind "${kind}": there are ${ALL_KINDS.join(', ')}`)
     const from = wholeNumber(context, 'from') ?? 0
-    const reader = new LogLines(this.page.options.words)
+    const reader = new LogLines()
     const lines: LogLine[] = []
     let next: number | undefined
     for await (const event of this.page.options.ledger.log(c, { from: Math.max(0, from - LOOK_BACK) })) {

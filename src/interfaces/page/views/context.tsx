@@ -5,7 +5,6 @@
 import { chatCalls } from '../reading/chat-calls.js'
 import type { Child } from 'hono/jsx'
 import { conversationLink, link } from '../links.js'
-import type { Words } from '../words.js'
 import type { ContextAsOf } from '../../../library/ledger.js'
 import type { Step } from '../reading/step.js'
 import { isInstructions, Messages, Part, PART_SIZE, type ContextFocus } from './chat.js'
@@ -127,7 +126,7 @@ function Parts({
 }
 
 /** A conversation at a revision. */
-export function StepView({ step, focus, words }: { step: Step; focus: ContextFocus; words: Words }): Child {
+export function StepView({ step, focus }: { step: Step; focus: ContextFocus }): Child {
   const { conversationId: c, context, refusal, revision, turn } = step
   const part = context === undefined ? undefined : partOf(context, focus)
   return (
@@ -138,7 +137,7 @@ export function StepView({ step, focus, words }: { step: Step; focus: ContextFoc
       data-head={String(step.head)}
       data-messages={context?.messages.length}
     >
-      <Rail step={step} q={focus.q} words={words} />
+      <Rail step={step} q={focus.q} />
       <div class="chat">
         {context === undefined ? (
           <p class="note bad">{visible(refusal ?? 'There is no context.')}</p>

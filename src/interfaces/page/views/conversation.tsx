@@ -4,7 +4,6 @@ import type { SearchHit } from '../../../library/ledger.js'
 import { conversationLink, link } from '../links.js'
 import type { Hits } from '../reading/search-hits.js'
 import type { Step } from '../reading/step.js'
-import type { Words } from '../words.js'
 import { ROLES, type ContextFocus } from './chat.js'
 import { StepView } from './context.js'
 import { turnName } from './places.js'
@@ -101,13 +100,11 @@ function Slider({ step, q }: { step: Step; q: string | undefined }): Child {
 export function Conversation({
   step,
   focus,
-  words,
   hits,
   drawer,
 }: {
   step: Step
   focus: ContextFocus
-  words: Words
   hits: Hits | undefined
   /** The explanation of a line, if one is selected. */
   drawer: Child
@@ -145,7 +142,7 @@ export function Conversation({
           </section>
         )}
         <section class="context" aria-label="Chat">
-          <StepView step={step} focus={focus} words={words} />
+          <StepView step={step} focus={focus} />
         </section>
         <aside id="drawer" aria-label="Sources" tabindex={-1} hidden={drawer === null}>
           <a class="close" href={conversationLink({ c, at: revision, q: focus.q })}>

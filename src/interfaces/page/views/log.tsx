@@ -4,7 +4,7 @@ import type { Child } from 'hono/jsx'
 import type { RecordedEvent } from '../../../domain/events/index.js'
 import { conversationLink, link } from '../links.js'
 import { ALL_KINDS, EVENT_KINDS, type EventKind, type KindCounts } from '../reading/event-kinds.js'
-import { eventLabel } from './event-label.js'
+import { eventLabel } from '../../../domain/events/describe-event.js'
 import type { LogLine } from './log-line.js'
 import { count, many, Name, Time, visible } from './text.js'
 

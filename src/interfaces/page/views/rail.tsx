@@ -2,11 +2,11 @@
 import type { Child } from 'hono/jsx'
 import { conversationLink, link } from '../links.js'
 import { SUMMARY_UNKNOWN } from '../../../domain/compaction/context.js'
-import type { Words } from '../words.js'
+import { contextNotes } from '../../../domain/compaction/context-notes.js'
 import type { ContextAsOf } from '../../../library/ledger.js'
 import type { Change, Step } from '../reading/step.js'
 import { firstNew } from './chat.js'
-import { eventLabel } from './event-label.js'
+import { describeEvent, eventLabel } from '../../../domain/events/describe-event.js'
 import { turnName } from './places.js'
 import { count, many, Name, percent, plain, visible, Time } from './text.js'
 
@@ -66,11 +66,11 @@ export function RemovedParts({ step }: { step: Step }): Child {
 }
 
 /** Notes about a context. The rail names its program and its open calls itself, without ids. */
-function Notes({ context, words }: { context: ContextAsOf; words: Words }): Child {
+function Notes({ context }: { context: ContextAsOf }): Child {
   const { observed, openCalls = [], ...own } = context
   return (
     <>
-      {words.contextNotes(own).map((sentence) => (
+      {contextNotes(own).map((sentence) => (
         <p class="note warn">{visible(sentence)}</p>
       ))}
       {openCalls.length === 0 ? null : (
@@ -185,7 +185,7 @@ function Amount({ context, limit }: { context: ContextAsOf; limit: number | unde
 }
 
 /** The context at this turn, and the event there. */
-export function Rail({ step, q, words }: { step: Step; q: string | undefined; words: Words }): Child {
+export function Rail({ step, q }: { step: Step; q: string | undefined }): Child {
   const { conversationId: c, context, event, limit } = step
   return (
     <aside class="rail" aria-label="What the model had at this turn" tabindex={0}>
@@ -195,7 +195,7 @@ export function Rail({ step, q, words }: { step: Step; q: string | undefined; wo
           <Amount context={context} limit={limit} />
           <Contents c={c} context={context} />
           <Changed step={step} q={q} />
-          <Notes context={context} words={words} />
+          <Notes context={context} />
         </>
       )}
       {event === undefined ? null : (
@@ -206,7 +206,7 @@ export function Rail({ step, q, words }: { step: Step; q: string | undefined; wo
               {eventLabel(event.type)}
             </b>
           </summary>
-          <p>{visible(words.describeEvent(event))}</p>
+          <p>{visible(describeEvent(event))}</p>
           <p class="muted">
             <Time at={event.metadata.recordedAt} /> by <Name text={event.metadata.actor} most={40} />
           </p>

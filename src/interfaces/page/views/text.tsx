@@ -5,7 +5,7 @@
  */
 import type { Child } from 'hono/jsx'
 import { contentText } from '../../../domain/values/message.js'
-import { count, percent } from '../../../domain/text/count.js'
+import { count, many, percent } from '../../../domain/text/count.js'
 import type { ChatMessage } from '../../../library/ledger.js'
 
 /** Control and format characters, except joiners, line breaks and tabs. */
@@ -85,11 +85,7 @@ export function linesOf({ content, tool_calls: calls = [] }: Pick<ChatMessage, '
   ]
 }
 
-export { count, percent }
-
-/** "1 message", "2 messages". */
-export const many = (value: number, one: string, several = `${one}s`): string =>
-  `${count(value)} ${value === 1 ? one : several}`
+export { count, many, percent }
 
 /** A time in UTC, to the second; to the minute if `isShort`. */
 export function Time({ at, isShort = false }: { at: string | undefined; isShort?: boolean }): Child {
