@@ -42,8 +42,9 @@ const MAX_READERS = 64
 export async function serveReaders(
   address: string,
   reading: ReadWork,
-  { name, hasVector, onReader, onReaders = ignore, onRun, onYield, patienceMs = PATIENCE_MS }: ServeOptions,
+  options: ServeOptions,
 ): Promise<{ stop(): Promise<void> }> {
+  const { onReaders = ignore } = options
   const sockets = new Set<Socket>()
   const isFile = process.platform !== 'win32'
 
@@ -57,7 +58,8 @@ export async function serveReaders(
       onReaders(sockets.size)
     })
     // A reader receives its own failures if the connection still works; the owner ignores them.
-    void serve(socket)
+    void new ReaderConnection(socket, reading, options)
+      .serve()
       .catch(ignore)
       .finally(() => {
         socket.end()
@@ -65,77 +67,6 @@ export async function serveReaders(
   })
   server.maxConnections = MAX_READERS
   server.unref()
-
-  async function serve(socket: Socket): Promise<void> {
-    const next = requestsOf(socket)
-    await send(socket, { ledger: 'context-ledger', version: PROTOCOL_VERSION, hasVector })
-    onReader()
-    for (let request = await next(); request !== undefined; request = await next()) {
-      if (request.kind === 'query')
-        await send(socket, await answerOf(() => reading((query) => queryChecked(query, request.text, request.values))))
-      else if (request.kind === 'begin') await serveTransaction(socket, next)
-      else if (request.kind === 'run' && onRun !== undefined) {
-        await send(socket, { isAccepted: true })
-        await send(socket, { output: await onRun(request.command) })
-      } else if (request.kind === 'yield' && onYield !== undefined) return onYield()
-      else throw new Error(`a reader sent ${request.kind} where it has no meaning`)
-    }
-  }
-
-  async function serveTransaction(socket: Socket, next: Next): Promise<void> {
-    let isBegun = false
-    const ended = await answerOf(() =>
-      reading(async (query) => {
-        isBegun = true
-        await transaction(socket, next, query)
-        return []
-      }),
-    )
-    // The transaction has failed, so its remaining requests get the same failure.
-    if ('failure' in ended && isBegun)
-      for (let request = await next(); request !== undefined && request.kind !== 'end'; request = await next())
-        await send(socket, ended)
-    await send(socket, ended)
-  }
-
-  /** Serves one transaction of a reader up to its `end`. */
-  async function transaction(socket: Socket, next: Next, query: Parameters<Parameters<ReadWork>[0]>[0]): Promise<void> {
-    let remainingMs = patienceMs
-    const withPatience = async <T>(promise: Promise<T>): Promise<T> => {
-      const from = performance.now()
-      let timer: NodeJS.Timeout | undefined
-      const timeout = new Promise<never>((_resolve, reject) => {
-        // The timer keeps this process alive: otherwise it could exit while its own work waits for the session. After
-        // a suspension of this process, `setImmediate` lets it first read what the reader sent meanwhile.
-        timer = setTimeout(
-          () => {
-            setImmediate(() => {
-              reject(
-                storeError(
-                  'StoreUnavailable',
-                  `the process that has ${name} open waited ${String(patienceMs)} ms for this reader and ended its transaction: try again`,
-                ),
-              )
-            })
-          },
-          Math.max(0, remainingMs),
-        )
-      })
-      try {
-        return await Promise.race([promise, timeout])
-      } finally {
-        clearTimeout(timer)
-        remainingMs -= performance.now() - from
-      }
-    }
-    await withPatience(send(socket, { rows: [] }))
-    for (;;) {
-      const request = await next(withPatience)
-      if (request === undefined || request.kind === 'end') return
-      if (request.kind !== 'query') throw new Error(`a reader sent ${request.kind} inside a transaction`)
-      await withPatience(send(socket, await answerOf(() => queryChecked(query, request.text, request.values))))
-    }
-  }
 
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -157,6 +88,102 @@ export async function serveReaders(
       await closed
       if (isFile) await rm(address, { force: true }).catch(ignore)
     },
+  }
+}
+
+/** The requests of one reader. */
+class ReaderConnection {
+  readonly #next: Next
+
+  constructor(
+    private readonly socket: Socket,
+    private readonly reading: ReadWork,
+    private readonly options: ServeOptions,
+  ) {
+    this.#next = requestsOf(socket)
+  }
+
+  /** Serves until the reader disconnects or asks for the folder. */
+  async serve(): Promise<void> {
+    const { hasVector, onReader, onRun, onYield } = this.options
+    await send(this.socket, { ledger: 'context-ledger', version: PROTOCOL_VERSION, hasVector })
+    onReader()
+    for (let request = await this.#next(); request !== undefined; request = await this.#next()) {
+      const { kind } = request
+      if (kind === 'query') await this.#answer(request.text, request.values)
+      else if (kind === 'begin') await this.#serveTransaction()
+      else if (kind === 'run' && onRun !== undefined) {
+        await send(this.socket, { isAccepted: true })
+        await send(this.socket, { output: await onRun(request.command) })
+      } else if (kind === 'yield' && onYield !== undefined) return onYield()
+      else throw new Error(`a reader sent ${kind} where it has no meaning`)
+    }
+  }
+
+  async #answer(text: string, values: readonly unknown[]): Promise<void> {
+    await send(this.socket, await answerOf(() => this.reading((query) => queryChecked(query, text, values))))
+  }
+
+  async #serveTransaction(): Promise<void> {
+    let isBegun = false
+    const ended = await answerOf(() =>
+      this.reading(async (query) => {
+        isBegun = true
+        await this.#transaction(query)
+        return []
+      }),
+    )
+    // The transaction has failed, so its remaining requests get the same failure.
+    if ('failure' in ended && isBegun)
+      for (let request = await this.#next(); request !== undefined && request.kind !== 'end';) {
+        await send(this.socket, ended)
+        request = await this.#next()
+      }
+    await send(this.socket, ended)
+  }
+
+  /** Serves one transaction of the reader up to its `end`. */
+  async #transaction(query: Parameters<Parameters<ReadWork>[0]>[0]): Promise<void> {
+    const withPatience = patience(this.options)
+    await withPatience(send(this.socket, { rows: [] }))
+    for (;;) {
+      const request = await this.#next(withPatience)
+      if (request === undefined || request.kind === 'end') return
+      if (request.kind !== 'query') throw new Error(`a reader sent ${request.kind} inside a transaction`)
+      await withPatience(send(this.socket, await answerOf(() => queryChecked(query, request.text, request.values))))
+    }
+  }
+}
+
+/** Waits for promises, together no longer than the owner waits for a reader in one transaction. */
+function patience({ name, patienceMs = PATIENCE_MS }: ServeOptions): <T>(promise: Promise<T>) => Promise<T> {
+  let remainingMs = patienceMs
+  return async (promise) => {
+    const from = performance.now()
+    let timer: NodeJS.Timeout | undefined
+    const timeout = new Promise<never>((_resolve, reject) => {
+      // The timer keeps this process alive: otherwise it could exit while its own work waits for the session. After
+      // a suspension of this process, `setImmediate` lets it first read what the reader sent meanwhile.
+      timer = setTimeout(
+        () => {
+          setImmediate(() => {
+            reject(
+              storeError(
+                'StoreUnavailable',
+                `the process that has ${name} open waited ${String(patienceMs)} ms for this reader and ended its transaction: try again`,
+              ),
+            )
+          })
+        },
+        Math.max(0, remainingMs),
+      )
+    })
+    try {
+      return await Promise.race([promise, timeout])
+    } finally {
+      clearTimeout(timer)
+      remainingMs -= performance.now() - from
+    }
   }
 }
 

@@ -47,28 +47,95 @@ const sameChunk = (a: Event | undefined, b: Event): boolean =>
  * @param recordedAfter events in its stream after that state: a chunk that is decided again is matched with them and
  * not recorded twice; after any other decision, new events follow them
  */
-export function createEditionConversation(
-  { log, clock, recording }: EditionConversationOptions,
+export const createEditionConversation = (
+  options: EditionConversationOptions,
   from: Conversation,
   advancedTo: number,
   recordedAfter: readonly RecordedEvent[] = [],
-): EditionConversation {
-  let state = from
+): EditionConversation => {
+  const edition = new RecordedEdition(options, from, advancedTo, [...recordedAfter])
+  return {
+    state: () => edition.state,
+    see: (event) => {
+      edition.see(event)
+    },
+    load: () => Promise.resolve(edition.state),
+    handle: (_conversationId, commands, provenance) => edition.record(commands, provenance),
+    recordAdvance: (provenance) => edition.record([], provenance, true),
+  }
+}
+
+class RecordedEdition {
   /** The epoch of the conversation's keys since the first event that was recorded here. */
-  let knownEpoch: number | undefined
-  let pendingRecorded = [...recordedAfter]
-  /** The conversation revision that the edition's stream has recorded as seen. */
-  let recordedRevision = advancedTo
+  #knownEpoch: number | undefined
+
+  constructor(
+    private readonly options: EditionConversationOptions,
+    public state: Conversation,
+    /** The conversation revision that the edition's stream has recorded as seen. */
+    private recordedRevision: number,
+    private pendingRecorded: RecordedEvent[],
+  ) {}
+
+  see(event: RecordedEvent): void {
+    this.#applyPending()
+    this.state = seeConversation(this.state, event)
+  }
+
+  async record(
+    commands: readonly Command[],
+    provenance: Provenance,
+    evenIfNothing = false,
+  ): Promise<E.Either<CommandFailure, Handled>> {
+    const { log, recording } = this.options
+    const { state } = this
+    const redacted = await redactCommands(log, state, commands, provenance)
+    if (E.isLeft(redacted)) return redacted
+    const { commands: safe, provenance: by, replacements } = redacted.right
+    const keys = recording ? await sealingKeys(log, state.conversationId, safe, 'store') : undefined
+    const epoch = keys?.conversation.epoch
+    this.#knownEpoch ??= epoch
+    // Texts in this state were erased meanwhile.
+    if (epoch !== undefined && epoch !== this.#knownEpoch)
+      return E.left({ kind: 'ConversationMoved', revision: state.revision, expected: state.revision })
+    const next = await this.#decided(withIdSeeds(keys, safe), by, evenIfNothing, { replacements, keys })
+    if (E.isLeft(next)) return next
+    const { encoded, after } = next.right
+    if (encoded.events.length === 0) return E.right({ state, events: [], position: undefined })
+    const [recordedNext] = this.pendingRecorded
+    if (recordedNext !== undefined) {
+      if (encoded.events.length === 1 && sameChunk(encoded.events[0], recordedNext)) {
+        this.state = evolve(state, recordedNext)
+        this.pendingRecorded = this.pendingRecorded.slice(1)
+        return E.right({ state: this.state, events: [], position: undefined })
+      }
+      this.#applyPending()
+      return await this.record(commands, provenance, evenIfNothing)
+    }
+    const appended = recording
+      ? await appendUntilKnown(log, streamOf(state), state.revision, encoded)
+      : E.right({ position: undefined })
+    if (E.isLeft(appended)) return appended
+    this.state = after
+    this.recordedRevision = after.conversationRevision
+    return E.right({ state: after, events: encoded.events, position: appended.right.position })
+  }
+
+  /** Applies all recorded events after the state. */
+  #applyPending(): void {
+    this.state = evolveAll(this.state, this.pendingRecorded)
+    this.pendingRecorded = []
+  }
 
   /** Decides the events, after an event that records how much of the conversation was seen. */
-  async function decided(
+  async #decided(
     commands: readonly Command[],
     provenance: Provenance,
     evenIfNothing: boolean,
     options: EncodingOptions,
   ): Promise<E.Either<CommandFailure, { readonly encoded: EncodedEvents; readonly after: Conversation }>> {
     const encoded: EncodedEvents = { toStore: [], bodies: [], events: [] }
-    const now = clock.now().toISOString()
+    const now = this.options.clock.now().toISOString()
     const add = async (
       current: Conversation,
       events: readonly Event[],
@@ -80,9 +147,10 @@ export function createEditionConversation(
       encoded.events.push(...more.right.events)
       return E.right(evolveAll(current, more.right.events))
     }
+    const { state } = this
     const advanced = await add(
       state,
-      state.revision >= 0 && recordedRevision < state.conversationRevision
+      state.revision >= 0 && this.recordedRevision < state.conversationRevision
         ? [{ type: 'EditionAdvanced', data: { conversationRevision: state.conversationRevision } }]
         : [],
     )
@@ -101,59 +169,5 @@ export function createEditionConversation(
         ? { encoded: { toStore: [], bodies: [], events: [] }, after: state }
         : { encoded, after: next },
     )
-  }
-
-  /** Applies all recorded events after the state. */
-  function applyPending(): void {
-    state = evolveAll(state, pendingRecorded)
-    pendingRecorded = []
-  }
-
-  async function record(
-    commands: readonly Command[],
-    provenance: Provenance,
-    evenIfNothing = false,
-  ): Promise<E.Either<CommandFailure, Handled>> {
-    const redacted = await redactCommands(log, state, commands, provenance)
-    if (E.isLeft(redacted)) return redacted
-    const { commands: safe, provenance: by, replacements } = redacted.right
-    const keys = recording ? await sealingKeys(log, state.conversationId, safe, 'store') : undefined
-    const epoch = keys?.conversation.epoch
-    knownEpoch ??= epoch
-    // Texts in this state were erased meanwhile.
-    if (epoch !== undefined && epoch !== knownEpoch)
-      return E.left({ kind: 'ConversationMoved', revision: state.revision, expected: state.revision })
-    const next = await decided(withIdSeeds(keys, safe), by, evenIfNothing, { replacements, keys })
-    if (E.isLeft(next)) return next
-    const { encoded, after } = next.right
-    if (encoded.events.length === 0) return E.right({ state, events: [], position: undefined })
-    const [recordedNext] = pendingRecorded
-    if (recordedNext !== undefined) {
-      if (encoded.events.length === 1 && sameChunk(encoded.events[0], recordedNext)) {
-        state = evolve(state, recordedNext)
-        pendingRecorded = pendingRecorded.slice(1)
-        return E.right({ state, events: [], position: undefined })
-      }
-      applyPending()
-      return await record(commands, provenance, evenIfNothing)
-    }
-    const appended = recording
-      ? await appendUntilKnown(log, streamOf(state), state.revision, encoded)
-      : E.right({ position: undefined })
-    if (E.isLeft(appended)) return appended
-    state = after
-    recordedRevision = state.conversationRevision
-    return E.right({ state, events: encoded.events, position: appended.right.position })
-  }
-
-  return {
-    state: () => state,
-    see(event) {
-      applyPending()
-      state = seeConversation(state, event)
-    },
-    load: () => Promise.resolve(state),
-    handle: (_conversationId, commands, provenance) => record(commands, provenance),
-    recordAdvance: (provenance) => record([], provenance, true),
   }
 }

@@ -110,120 +110,135 @@ function begin(
   )
 }
 
-function createReader(path: string): TranscriptReader {
-  const pathIds = pathIdsOf(path)
-  const meta = agentMetaFile(path)
-  const conversations = new Map<string, Conversation>()
-  const sides = new Set<Conversation>()
-  let current: Conversation | undefined
-  let main: Conversation | undefined
+class ClaudeCodeReader implements TranscriptReader {
+  readonly #pathIds: ReturnType<typeof pathIdsOf>
+  readonly #meta: AgentMeta | undefined
+  readonly #conversations = new Map<string, Conversation>()
+  /** Conversations of sub-agents. */
+  readonly #sides = new Set<Conversation>()
+  /** The conversation of the last item. */
+  #current: Conversation | undefined
+  /** The conversation of the session. */
+  #main: Conversation | undefined
   /** The titles of the session: by the user, by the program, and of an older version. The first of them counts. */
-  const titles: { custom?: string | undefined; ai?: string | undefined; summary?: string | undefined } = {}
-  const titleNow = (): string | undefined => titles.custom ?? titles.ai ?? titles.summary
-  let count = 0
+  readonly #titles: { custom?: string | undefined; ai?: string | undefined; summary?: string | undefined } = {}
+  #count = 0
 
-  const open = (sourceId: string, create: () => Conversation): Conversation => {
-    const known = conversations.get(sourceId)
-    if (known !== undefined) return known
-    const created = create()
-    conversations.set(sourceId, created)
-    return created
-  }
-  /** The conversation that contains the parent of a record. */
-  const ofParent = ({ record }: LocatedRecord, isSide: boolean): Conversation | undefined => {
-    const { parentUuid } = record
-    if ((parentUuid ?? '') === '') return undefined
-    return [...conversations.values()].find(
-      (each) =>
-        sides.has(each) === isSide &&
-        (each.branches.knows(parentUuid ?? '') || each.pending?.boundary.id === parentUuid),
-    )
+  constructor(path: string) {
+    this.#pathIds = pathIdsOf(path)
+    this.#meta = agentMetaFile(path)
   }
 
-  const mainOf = (located: LocatedRecord): Conversation => {
-    const { sessionId, forkedFrom } = located.record
-    if (pathIds.session === undefined) {
-      const known = ofParent(located, false)
-      if (known !== undefined) return known
-    }
-    const sourceId = pathIds.session ?? sessionId ?? main?.opening.sourceId ?? pathIds.base
-    // A fork begins with a copy of the original session's records, under its own session id or under the original one.
-    const forked = forkedFrom?.sessionId ?? sessionId ?? sourceId
-    const parent: Parent | undefined = forked === sourceId ? undefined : { sourceId: forked, how: 'fork' }
-    return open(sourceId, () => begin(located, { sourceId, parent, title: titleNow() }))
-  }
-  const sideOf = (located: LocatedRecord): Conversation => {
-    const { record, id } = located
-    const { sessionId } = record
-    const parentSession = sessionId === undefined || sessionId.startsWith('agent-') ? pathIds.folder : sessionId
-    const session = pathIds.agent === undefined ? (pathIds.session ?? parentSession) : parentSession
-    const agent = record.agentId ?? pathIds.agent
-    if (agent === undefined) {
-      const known = ofParent(located, true)
-      if (known !== undefined) return known
-    }
-    const sourceId = agentSource(session, agent ?? id)
-    return open(sourceId, () => {
-      if (pathIds.agent !== undefined) {
-        const parent = callerOf(session, meta?.parentAgentId, meta?.toolUseId)
-        return begin(located, { sourceId, parent, title: meta?.description })
-      }
-      const prompt = record.message?.content
-      const callId =
-        main !== undefined && typeof prompt === 'string' ? takeNext(main.prompts, promptHash(prompt)) : undefined
-      return begin(located, { sourceId, parent: callerOf(session, undefined, callId), title: undefined })
-    })
-  }
-
-  /** A record may change the session's title. */
-  function* takeTitle(
-    { customTitle, aiTitle, summary, leafUuid }: ClaudeRecord,
-    where: SourceLocation,
-  ): Generator<TranscriptItem> {
-    const before = titleNow()
-    titles.custom = customTitle ?? titles.custom
-    titles.ai = aiTitle ?? titles.ai
-    // A file that continues a session can begin with the summary of the earlier one.
-    if (main?.branches.knows(leafUuid ?? '') === true) titles.summary = summary ?? titles.summary
-    const title = titleNow()
-    if (main === undefined || title === before || title === undefined) return
-    current = main
-    yield { ...main.opening, title, where }
-  }
-
-  function* take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
-    count += 1
+  *take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
+    this.#count += 1
     const record = recordOf(value)
     if (record === undefined) {
       yield { kind: 'damage', detail: 'is no record: it has no type', isCut: false, where }
       return
     }
     if (!isChained(record)) {
-      yield* takeTitle(record, where)
+      yield* this.#takeTitle(record, where)
       yield { kind: 'left-out', what: nameOf(record), where }
       return
     }
-    const located: LocatedRecord = { record, id: record.uuid ?? `record-${linePlace(where) ?? String(count)}`, where }
-    const isSide = record.isSidechain === true || pathIds.agent !== undefined
-    const conversation = isSide ? sideOf(located) : mainOf(located)
-    if (isSide) sides.add(conversation)
-    else main = conversation
+    const id = record.uuid ?? `record-${linePlace(where) ?? String(this.#count)}`
+    const located: LocatedRecord = { record, id, where }
+    const isSide = record.isSidechain === true || this.#pathIds.agent !== undefined
+    const conversation = isSide ? this.#sideOf(located) : this.#mainOf(located)
+    if (isSide) this.#sides.add(conversation)
+    else this.#main = conversation
     for (const item of takeRecord(conversation, located)) {
-      if (current !== conversation) {
-        current = conversation
+      if (this.#current !== conversation) {
+        this.#current = conversation
         yield { ...conversation.opening, where }
       }
       yield item
     }
   }
 
-  return {
-    take,
-    *end() {
-      for (const { pending } of conversations.values())
-        if (pending !== undefined)
-          yield { kind: 'left-out', what: nameOf(pending.boundary.record), where: pending.boundary.where }
-    },
+  *end(): Generator<TranscriptItem> {
+    for (const { pending } of this.#conversations.values())
+      if (pending !== undefined)
+        yield { kind: 'left-out', what: nameOf(pending.boundary.record), where: pending.boundary.where }
+  }
+
+  #open(sourceId: string, create: () => Conversation): Conversation {
+    const known = this.#conversations.get(sourceId)
+    if (known !== undefined) return known
+    const created = create()
+    this.#conversations.set(sourceId, created)
+    return created
+  }
+
+  /** The conversation that contains the parent of a record. */
+  #ofParent({ record }: LocatedRecord, isSide: boolean): Conversation | undefined {
+    const { parentUuid } = record
+    if ((parentUuid ?? '') === '') return undefined
+    return [...this.#conversations.values()].find(
+      (each) =>
+        this.#sides.has(each) === isSide &&
+        (each.branches.knows(parentUuid ?? '') || each.pending?.boundary.id === parentUuid),
+    )
+  }
+
+  #mainOf(located: LocatedRecord): Conversation {
+    const { session, base } = this.#pathIds
+    const { sessionId, forkedFrom } = located.record
+    if (session === undefined) {
+      const known = this.#ofParent(located, false)
+      if (known !== undefined) return known
+    }
+    const sourceId = session ?? sessionId ?? this.#main?.opening.sourceId ?? base
+    // A fork begins with a copy of the original session's records, under its own session id or under the original one.
+    const forked = forkedFrom?.sessionId ?? sessionId ?? sourceId
+    const parent: Parent | undefined = forked === sourceId ? undefined : { sourceId: forked, how: 'fork' }
+    return this.#open(sourceId, () => begin(located, { sourceId, parent, title: this.#title }))
+  }
+
+  #sideOf(located: LocatedRecord): Conversation {
+    const { record, id } = located
+    const { sessionId } = record
+    const { agent: agentOfPath, session: sessionOfPath, folder } = this.#pathIds
+    const parentSession = sessionId === undefined || sessionId.startsWith('agent-') ? folder : sessionId
+    const session = agentOfPath === undefined ? (sessionOfPath ?? parentSession) : parentSession
+    const agent = record.agentId ?? agentOfPath
+    if (agent === undefined) {
+      const known = this.#ofParent(located, true)
+      if (known !== undefined) return known
+    }
+    const sourceId = agentSource(session, agent ?? id)
+    return this.#open(sourceId, () => {
+      if (agentOfPath !== undefined) {
+        const parent = callerOf(session, this.#meta?.parentAgentId, this.#meta?.toolUseId)
+        return begin(located, { sourceId, parent, title: this.#meta?.description })
+      }
+      const prompt = record.message?.content
+      const prompts = this.#main?.prompts
+      const callId =
+        prompts !== undefined && typeof prompt === 'string' ? takeNext(prompts, promptHash(prompt)) : undefined
+      return begin(located, { sourceId, parent: callerOf(session, undefined, callId), title: undefined })
+    })
+  }
+
+  get #title(): string | undefined {
+    return this.#titles.custom ?? this.#titles.ai ?? this.#titles.summary
+  }
+
+  /** A record may change the session's title. */
+  *#takeTitle(
+    { customTitle, aiTitle, summary, leafUuid }: ClaudeRecord,
+    where: SourceLocation,
+  ): Generator<TranscriptItem> {
+    const before = this.#title
+    this.#titles.custom = customTitle ?? this.#titles.custom
+    this.#titles.ai = aiTitle ?? this.#titles.ai
+    const main = this.#main
+    // A file that continues a session can begin with the summary of the earlier one.
+    if (main?.branches.knows(leafUuid ?? '') === true) this.#titles.summary = summary ?? this.#titles.summary
+    const title = this.#title
+    if (main === undefined || title === before || title === undefined) return
+    this.#current = main
+    yield { ...main.opening, title, where }
   }
 }
 
@@ -247,5 +262,5 @@ export const claudeCode: Importer = {
     records.some(isOfClaudeCode) && !records.some((record) => isOfIFlow(record) || isOfQwen(record))
       ? 'lines'
       : undefined,
-  read: (path) => withoutRepeats(createReader(path), IDENTIFYING),
+  read: (path) => withoutRepeats(new ClaudeCodeReader(path), IDENTIFYING),
 }

@@ -108,19 +108,68 @@ export interface Steps {
   at(conversationId: string, at: string | undefined, since?: string): Promise<Step>
 }
 
-export function createSteps(ledger: Reads, histories: Pick<Histories, 'ready'>): Steps {
+export const createSteps = (ledger: Reads, histories: Pick<Histories, 'ready'>): Steps =>
+  new StepReader(ledger, histories)
+
+class StepReader implements Steps {
+  constructor(
+    private readonly ledger: Reads,
+    private readonly histories: Pick<Histories, 'ready'>,
+  ) {}
+
+  async at(conversationId: string, at: string | undefined, since?: string): Promise<Step> {
+    const history = this.histories.ready(conversationId)
+    const step = await this.#stepAt(conversationId, at)
+    const { revision, context } = step
+    const known = history?.head ?? (at === undefined ? revision : await this.#now(conversationId))
+    const head = known > revision ? known : revision
+    const from = asRevision(since) ?? revision - 1
+    const change =
+      context === undefined || from < 0 || from === revision || from > head
+        ? undefined
+        : (appendedSince(step, from) ??
+          changeBetween(
+            await this.#contextAt(conversationId, from),
+            context,
+            from,
+            await this.#eventsBetween(conversationId, from, revision),
+          ))
+    return {
+      ...step,
+      head,
+      change: change === undefined ? undefined : { ...change, sinceTurn: history?.course.turns[change.since] },
+      limit: history?.course.hard[revision] ?? undefined,
+      turn: history?.course.turns[revision],
+    }
+  }
+
+  async #stepAt(conversationId: string, at: string | undefined): Promise<Omit<Step, AddedLater>> {
+    const revision = asRevision(at)
+    const step =
+      at === undefined
+        ? await this.#current(conversationId)
+        : revision === undefined
+          ? undefined
+          : this.#fromHistory(conversationId, revision)
+    return step === undefined || (step.context === undefined && step.refusal === undefined)
+      ? await this.#fromLedger(conversationId, at)
+      : step
+  }
+
   /** The context at a revision; undefined if there is none. */
-  async function contextAt(conversationId: string, revision: number): Promise<ContextAsOf | undefined> {
+  async #contextAt(conversationId: string, revision: number): Promise<ContextAsOf | undefined> {
     try {
       return (
-        histories.ready(conversationId)?.contextAt(revision) ?? (await ledger.context(conversationId, { at: revision }))
+        this.histories.ready(conversationId)?.contextAt(revision) ??
+        (await this.ledger.context(conversationId, { at: revision }))
       )
     } catch {
       return undefined
     }
   }
 
-  async function fromLedger(conversationId: string, at: string | undefined): Promise<Omit<Step, AddedLater>> {
+  async #fromLedger(conversationId: string, at: string | undefined): Promise<Omit<Step, AddedLater>> {
+    const { ledger } = this
     // This call throws if there is no such point.
     const live = await ledger.messages(conversationId, at === undefined ? {} : { at })
     let context: ContextAsOf | undefined
@@ -144,19 +193,19 @@ export function createSteps(ledger: Reads, histories: Pick<Histories, 'ready'>):
   }
 
   /** The events after `from` up to `to`; empty if `to` is earlier. */
-  async function eventsBetween(conversationId: string, from: number, to: number): Promise<readonly RecordedEvent[]> {
+  async #eventsBetween(conversationId: string, from: number, to: number): Promise<readonly RecordedEvent[]> {
     if (from >= to) return []
-    const cached = histories.ready(conversationId)?.eventsBetween(from, to)
+    const cached = this.histories.ready(conversationId)?.eventsBetween(from, to)
     if (cached !== undefined) return cached
     const events: RecordedEvent[] = []
-    for await (const event of ledger.log(conversationId, { from: from + 1, limit: to - from }))
+    for await (const event of this.ledger.log(conversationId, { from: from + 1, limit: to - from }))
       if (event.type === 'MessagesPruned') events.push(event)
     return events
   }
 
   /** From memory. Undefined if the history is not read, or not up to this revision. */
-  function fromHistory(conversationId: string, revision: number): Omit<Step, AddedLater> | undefined {
-    const history = histories.ready(conversationId)
+  #fromHistory(conversationId: string, revision: number): Omit<Step, AddedLater> | undefined {
+    const history = this.histories.ready(conversationId)
     // Events recorded after the history was read are only in the ledger.
     const state = history?.stateAt(revision)
     if (history === undefined || state === undefined) return undefined
@@ -170,52 +219,15 @@ export function createSteps(ledger: Reads, histories: Pick<Histories, 'ready'>):
   }
 
   /** The current state, from memory if the history has all events. */
-  async function current(conversationId: string): Promise<Omit<Step, AddedLater>> {
-    const history = histories.ready(conversationId)
-    const step =
-      history !== undefined && history.head === (await now(conversationId))
-        ? fromHistory(conversationId, history.head)
-        : undefined
-    return step ?? (await fromLedger(conversationId, undefined))
+  async #current(conversationId: string): Promise<Omit<Step, AddedLater> | undefined> {
+    const history = this.histories.ready(conversationId)
+    return history !== undefined && history.head === (await this.#now(conversationId))
+      ? this.#fromHistory(conversationId, history.head)
+      : undefined
   }
 
-  async function now(conversationId: string): Promise<number> {
-    return (await ledger.messages(conversationId)).revision
-  }
-
-  return {
-    async at(conversationId, at, since) {
-      const history = histories.ready(conversationId)
-      const revision = asRevision(at)
-      const step =
-        at === undefined
-          ? await current(conversationId)
-          : ((revision === undefined ? undefined : fromHistory(conversationId, revision)) ??
-            (await fromLedger(conversationId, at)))
-      const complete =
-        step.context === undefined && step.refusal === undefined ? await fromLedger(conversationId, at) : step
-      const known = history?.head ?? (at === undefined ? complete.revision : await now(conversationId))
-      const head = known > complete.revision ? known : complete.revision
-      const from = asRevision(since) ?? complete.revision - 1
-      const change =
-        complete.context === undefined || from < 0 || from === complete.revision || from > head
-          ? undefined
-          : (appendedSince(complete, from) ??
-            changeBetween(
-              await contextAt(conversationId, from),
-              complete.context,
-              from,
-              await eventsBetween(conversationId, from, complete.revision),
-            ))
-      const index = complete.revision
-      return {
-        ...complete,
-        head,
-        change: change === undefined ? undefined : { ...change, sinceTurn: history?.course.turns[change.since] },
-        limit: history?.course.hard[index] ?? undefined,
-        turn: history?.course.turns[index],
-      }
-    },
+  async #now(conversationId: string): Promise<number> {
+    return (await this.ledger.messages(conversationId)).revision
   }
 }
 
