@@ -29,6 +29,13 @@ export interface Table {
    * `using gin (terms)`. Built at the end of a rebuild.
    */
   readonly indexes: readonly string[]
+  /** Columns that the index of the primary key has in addition, so that a sum over them need not read the rows. */
+  readonly keyIncludes?: readonly string[]
+  /**
+   * If readers shall not see all rows: the view of the table has the rows that fulfil the condition `where`, and a view
+   * named `all` has all rows. Default: the view of the table has all rows.
+   */
+  readonly visible?: { readonly where: string; readonly all: string }
 }
 
 export type Row = Readonly<Record<string, Cell>>

@@ -21,6 +21,7 @@ import type { Cell, ColumnType, Projection, Row, RowChange, Table } from './proj
 export const physicalName = (table: string, generation: number): string => `${table}_g${String(generation)}`
 
 const quoted = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`
+const listOf = (columns: readonly string[]): string => columns.map(quoted).join(', ')
 
 /**
  * Creates the tables of a generation, without their further indexes. Texts compare by bytes: a locale makes indexes
@@ -33,7 +34,7 @@ export async function createTables(sql: Sql, projection: Projection, generation:
       ([column, type]) => `${quoted(column)} ${type}${type === 'text' ? ' collate "C"' : ''}`,
     )
     await sql.script(
-      `drop table if exists ${quoted(name)}; create table ${quoted(name)} (${columns.join(', ')}, primary key (${table.key.map(quoted).join(', ')}))`,
+      `drop table if exists ${quoted(name)}; create table ${quoted(name)} (${columns.join(', ')}, primary key (${listOf(table.key)})${table.keyIncludes === undefined ? '' : ` include (${listOf(table.keyIncludes)})`})`,
     )
   }
 }
@@ -78,10 +79,7 @@ export async function nextGeneration(
 ): Promise<number> {
   const existing = known.filter((generation) => generation.name === name)
   if (existing.length === 0) {
-    await dropViews(
-      sql,
-      tables.map((table) => table.name),
-    )
+    await dropViews(sql, viewsOf(tables))
     const orphans = await sql.query<{ name: string }>(
       `select tablename as name from pg_tables where schemaname = current_schema() and tablename ~ '_g[0-9]+$' and regexp_replace(tablename, '_g[0-9]+$', '') = any($1)`,
       [tables.map((table) => table.name)],
@@ -136,14 +134,17 @@ export async function pointViews(
   replaced: readonly string[],
 ): Promise<void> {
   // Dropped and created, because `create or replace` refuses a view whose columns changed.
-  await dropViews(sql, [...replaced, ...projection.tables.map((table) => table.name)])
-  for (const table of projection.tables) {
-    const columns = Object.keys(table.columns).map(quoted).join(', ')
-    await sql.script(
-      `create view ${quoted(table.name)} as select ${columns} from ${quoted(physicalName(table.name, generation))}`,
-    )
+  await dropViews(sql, [...replaced, ...viewsOf(projection.tables)])
+  for (const { name, columns, visible } of projection.tables) {
+    const all = `select ${listOf(Object.keys(columns))} from ${quoted(physicalName(name, generation))}`
+    await sql.script(`create view ${quoted(name)} as ${all}${visible === undefined ? '' : ` where ${visible.where}`}`)
+    if (visible !== undefined) await sql.script(`create view ${quoted(visible.all)} as ${all}`)
   }
 }
+
+/** The names of the views of tables. */
+export const viewsOf = (tables: readonly Pick<Table, 'name' | 'visible'>[]): readonly string[] =>
+  tables.flatMap(({ name, visible }) => (visible === undefined ? [name] : [name, visible.all]))
 
 /** Sorted by name, so that two concurrent calls cannot deadlock. */
 async function dropViews(sql: Sql, names: readonly string[]): Promise<void> {

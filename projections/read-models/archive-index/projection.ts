@@ -16,6 +16,7 @@ import { authorOf } from '../../../src/domain/text/author.js'
 import { codeCounts, storable, TERMS_VERSION } from '../../../src/domain/text/terms.js'
 import type { Projection, Row, RowChange, Table } from '../../engine/projection.js'
 import { subjectOfEvent } from '../../engine/streams.js'
+import { isPlainAnswer } from '../usage/answer-cells.js'
 
 const coded = { terms: 'text', repeated: 'int4', length: 'int4', text: 'text', text_hash: 'text' } as const
 
@@ -31,10 +32,18 @@ const messages: Table = {
     author: 'text',
     created_at: 'text',
     ...coded,
+    /** Estimated tokens. */
+    tokens: 'int8',
+    /** True for an answer of which nothing else is recorded: the read model of usage has no row for it. */
+    is_plain_answer: 'boolean',
+    /** True if it was withdrawn. Its row has no text, so that no search finds it, and is still counted. */
+    withdrawn: 'boolean',
   },
   key: ['conversation_id', 'revision'],
   // A vector finds its messages by the hash of their text.
   indexes: [byTerm, 'using hash (text_hash)'],
+  keyIncludes: ['tokens', 'is_plain_answer', 'withdrawn'],
+  visible: { where: 'withdrawn is null', all: 'recorded_messages' },
 }
 
 const batches: Table = {
@@ -175,7 +184,7 @@ const replacementRows = (event: RecordedEvent<ReplacementType>): readonly RowCha
 export const archiveIndex: Projection = {
   name: 'archive-index',
   // Terms of another tokenizer version would not match, so that version is part of this one.
-  version: 400 + TERMS_VERSION,
+  version: 500 + TERMS_VERSION,
   tables: [messages, batches, states, takeovers, scopes],
   handlers: {
     // Conversations without a scope are searched together, so they have a row too. A later configuration without a scope
@@ -201,15 +210,18 @@ export const archiveIndex: Projection = {
           author: authorOf(event.data.role, event.data.name),
           created_at: event.data.createdAt,
           ...codedCells(searchedText(event.data.content, event.data.toolCalls)),
+          tokens: event.data.tokens,
+          is_plain_answer: isPlainAnswer(event.data),
         },
       },
     ],
     // Withdrawn messages are no longer found. The log still has them.
     MessagesWithdrawn: (event) =>
       event.data.messages.map(({ revision }): RowChange => ({
-        op: 'delete',
+        op: 'patch',
         table: messages.name,
         key: { conversation_id: conversationIdOf(event), revision },
+        set: { withdrawn: true, terms: null, repeated: null, length: null, text: null, text_hash: null },
       })),
     BatchArchived: (event) => [batchRow(event), stateRow(event)],
     BatchesResummarized: (event) => [

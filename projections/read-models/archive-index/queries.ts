@@ -21,6 +21,7 @@ import type {
   Within,
 } from '../../../src/ports/archive-index.js'
 import type { Database, Sql } from '../../../src/ports/sql.js'
+import { viewsOf } from '../../engine/store.js'
 import { createMessageCache, type MessageCache } from './message-cache.js'
 import { archiveIndex } from './projection.js'
 import { nearestMessages } from './vectors.js'
@@ -45,7 +46,7 @@ export interface ArchiveIndexOptions {
 }
 
 // In the order in which a rebuild drops the views, so that a search and a rebuild cannot deadlock.
-const VIEWS = archiveIndex.tables.map(({ name }) => name).toSorted()
+const VIEWS = viewsOf(archiveIndex.tables).toSorted()
 
 /** Creates the archive index of a database. */
 export function createArchiveIndex(db: Database, options: ArchiveIndexOptions = {}): ArchiveIndex {

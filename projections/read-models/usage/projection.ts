@@ -1,13 +1,13 @@
 /**
- * Usage: the tokens of each message, and what each answer and each summary cost in tokens of its model. Prices are not
- * part of the rows: a query returns usage, and its reader calculates the cost.
+ * Usage: what each answer and each summary cost in tokens of its model. Prices are not part of the rows: a query returns
+ * usage, and its reader calculates the cost.
  *
- * A handler reads nothing and so cannot count: each event has a row of its own, and `queries.ts` adds them. For the same
- * reason a row has what an estimate needs if a model did not report the usage of a summary.
+ * A handler reads nothing and so cannot count: each event with usage has a row of its own, and `queries.ts` adds them. It
+ * counts messages, and answers of which nothing else is recorded, from the archive index. For the same reason a row has
+ * what an estimate needs if a model did not report the usage of a summary.
  */
 import { summaryOf } from '../../../src/domain/conversation/batch.js'
 import { ANSWER } from '../../../src/domain/conversation/observed.js'
-import { reportedUsageSchema } from '../../../src/domain/events/source.js'
 import { isWithoutModel } from '../../../src/domain/reports/prices.js'
 import {
   estimatedCompletion,
@@ -21,6 +21,7 @@ import { isRecord } from '../../../src/lib/is-record.js'
 import type { EventData, RecordedEvent, SummarizerRecord } from '../../../src/domain/events/index.js'
 import type { Projection, Row, RowChange, Table } from '../../engine/projection.js'
 import { inConversation, subjectOfEvent } from '../../engine/streams.js'
+import { answerCells, reportedCells, textCell } from './answer-cells.js'
 
 const usage: Table = {
   name: 'model_usage',
@@ -31,11 +32,6 @@ const usage: Table = {
     revision: 'int8',
     /** 0: the event itself. 1: the usage of an earlier answer, which the event reports. */
     part: 'int4',
-    /** Null if the event is no message. */
-    message_id: 'text',
-    /** Estimated tokens of the message. */
-    tokens: 'int8',
-    withdrawn: 'boolean',
     /** Whether a model wrote the message. */
     is_answer: 'boolean',
     /** The messages of one answer share an id. A program repeats its usage so far in each of them. */
@@ -72,37 +68,13 @@ const put = (event: RecordedEvent, cells: Row, part = 0): RowChange => ({
   row: { ...keyOf(event, part), ...cells },
 })
 
-const textCell = (value: unknown): string | null => (typeof value === 'string' ? storable(value) : null)
-
-/** The cells of usage that another program reports; none if it reports no tokens and no cost. */
-function reportedCells(value: unknown): Row {
-  const parsed = reportedUsageSchema.safeParse(value)
-  if (!parsed.success) return {}
-  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, cost } = parsed.data
-  if (inputTokens === undefined && outputTokens === undefined && cost === undefined) return {}
-  return {
-    prompt_tokens: inputTokens ?? 0,
-    completion_tokens: outputTokens ?? 0,
-    cached_tokens: cacheReadTokens ?? 0,
-    cache_write_tokens: cacheWriteTokens ?? 0,
-    cost: cost ?? null,
-  }
-}
-
-/** The cells of an answer: which one it is, and the usage that its program reported. */
-const answerCells = (attributes: Readonly<Record<string, unknown>>): Row => ({
-  is_answer: attributes['byProgram'] !== true,
-  answer_id: textCell(attributes[ANSWER]),
-  model: textCell(attributes['model']),
-  ...reportedCells(attributes['usage']),
-})
-
 function messageRows(event: RecordedEvent<'MessageAppended'>): readonly RowChange[] {
-  const { messageId: message_id, role, tokens, attributes } = event.data
-  if (role !== 'assistant' && attributes === undefined) return [put(event, { message_id, tokens })]
-  const earlier = attributes?.['earlierUsage']
+  const { role, attributes } = event.data
+  if (attributes === undefined) return []
+  const answer = role === 'assistant' ? answerCells(attributes) : undefined
+  const earlier = attributes['earlierUsage']
   return [
-    put(event, { message_id, tokens, ...(role === 'assistant' ? answerCells(attributes ?? {}) : {}) }),
+    ...(answer === undefined ? [] : [put(event, answer)]),
     ...(isRecord(earlier)
       ? [put(event, { answer_id: textCell(earlier[ANSWER]), ...reportedCells(earlier['usage']) }, 1)]
       : []),
@@ -149,17 +121,10 @@ function rejectedRows(event: RecordedEvent, data: EventData<'CompactionFailed'>)
 
 export const usageProjection: Projection = {
   name: 'usage',
-  version: 1,
+  version: 2,
   tables: [usage],
   handlers: {
     MessageAppended: messageRows,
-    MessagesWithdrawn: (event) =>
-      event.data.messages.map(({ revision }): RowChange => ({
-        op: 'patch',
-        table: usage.name,
-        key: { ...keyOf(event), revision },
-        set: { withdrawn: true },
-      })),
     CompactionObserved: inConversation((event) => {
       const cells = reportedCells(event.data.told.usage)
       return Object.keys(cells).length === 0 ? [] : [put(event, { model: textCell(event.data.told.model), ...cells })]

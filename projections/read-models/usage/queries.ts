@@ -21,13 +21,15 @@ interface UseRow {
   cost: number | null
 }
 
-// The messages of one answer are grouped, since a program repeats its usage so far in each of them. A branch repeats the
-// answers of its parent. A summary without reported usage has the tokens of what it was made from as its estimate.
+// Answers of which nothing else is recorded are counted with the messages. The messages of one answer are grouped, since
+// a program repeats its usage so far in each of them. A branch repeats the answers of its parent. A summary without
+// reported usage has the tokens of what it was made from as its estimate.
 const totalsQuery = (chosen: string): string => `
   with chosen as materialized (${chosen}),
   messages as (
-    select u.conversation_id, count(*) as messages, sum(u.tokens) as tokens from model_usage u join chosen c using (conversation_id)
-    where u.tokens is not null and u.withdrawn is null group by u.conversation_id
+    select m.conversation_id, count(*) filter (where m.withdrawn is null) as messages,
+      sum(m.tokens) filter (where m.withdrawn is null) as tokens, count(*) filter (where m.is_plain_answer) as plain_answers
+    from recorded_messages m join chosen c using (conversation_id) group by m.conversation_id
   ),
   reported as (
     select u.conversation_id, u.answer_id, max(u.model) as model, max(u.prompt_tokens) as prompt_tokens,
@@ -50,9 +52,8 @@ const totalsQuery = (chosen: string): string => `
     select c.program, c.project, u.*, u.source_message_ids is not null or u.source_batch_ids is not null as is_estimate,
       case
         when u.source_message_ids is not null then (
-          select sum(m.tokens) from model_usage m
-          where m.conversation_id = u.conversation_id and m.edition_id = '' and m.part = 0
-            and m.revision between u.first_revision and u.last_revision
+          select sum(m.tokens) from recorded_messages m
+          where m.conversation_id = u.conversation_id and m.revision between u.first_revision and u.last_revision
             and m.message_id in (select jsonb_array_elements_text(u.source_message_ids::jsonb)))
         when u.source_batch_ids is not null then (
           select sum(b.tokens) from batches b
@@ -71,6 +72,9 @@ const totalsQuery = (chosen: string): string => `
     coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0), coalesce(sum(cached_tokens), 0),
     coalesce(sum(cache_write_tokens), 0), sum(cost)
   from answers group by program, project, model, cost is null
+  union all
+  select 'answers', c.program, c.project, null, null, sum(m.plain_answers), 0, 0, sum(m.plain_answers), 0, 0, 0, 0, 0, null
+  from chosen c join messages m using (conversation_id) group by c.program, c.project having sum(m.plain_answers) > 0
   union all
   select 'summaries', program, project, provider, model, count(*), 0, 0, 0, count(*) filter (where is_estimate),
     sum(prompt_tokens + coalesce(source_tokens, 0)), sum(completion_tokens), sum(cached_tokens), sum(cache_write_tokens), null

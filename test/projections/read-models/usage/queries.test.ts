@@ -1,6 +1,7 @@
 /** Totals of usage: the rows count what the events and `stats` count, after any history, and after a rebuild. */
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { archiveIndex } from '../../../../projections/read-models/archive-index/projection.js'
 import { clipArchive } from '../../../../projections/read-models/clip-archive/projection.js'
 import { liveMessages } from '../../../../projections/read-models/live-messages/projection.js'
 import { usageProjection } from '../../../../projections/read-models/usage/projection.js'
@@ -65,7 +66,7 @@ const answers = fc.array(fc.record({ role: fc.constantFrom('assistant' as const,
 })
 
 /** The read models that the totals read. */
-const READ = [liveMessages, clipArchive, usageProjection]
+const READ = [liveMessages, archiveIndex, clipArchive, usageProjection]
 
 type Figures = Readonly<Record<string, number>>
 const larger = (a: Figures, b: Figures): Figures => {
