@@ -46,7 +46,9 @@ const usage: Table = {
     cache_write_tokens: 'int8',
     /** In US dollars, if the program reports it. */
     cost: 'float8',
-    /** For a summary without reported usage: the messages that it was made from, as JSON text, and where they are. */
+    /** True for a summary without reported usage. */
+    is_estimated: 'boolean',
+    /** For such a summary: the messages that it was made from, as JSON text, and where they are. */
     source_message_ids: 'text',
     first_revision: 'int8',
     last_revision: 'int8',
@@ -104,7 +106,9 @@ const modelCells = ({
 function summaryRows(event: RecordedEvent, summarizer: SummarizerRecord, summary: string, sources: Row): RowChange[] {
   const estimate = () => ({ promptTokens: 0, completionTokens: estimatedCompletion(summary) })
   const use = isWithoutModel(summarizer) ? undefined : useOfSummary(summarizer, estimate)
-  return use === undefined ? [] : [put(event, { ...modelCells(use), ...(isUnreported(summarizer) ? sources : {}) })]
+  return use === undefined
+    ? []
+    : [put(event, { ...modelCells(use), ...(isUnreported(summarizer) ? { is_estimated: true, ...sources } : {}) })]
 }
 
 /** The row of the rejected answers of a failed compaction, which are all of one model. */

@@ -49,7 +49,7 @@ const totalsQuery = (chosen: string): string => `
     )
   ),
   summaries as (
-    select c.program, c.project, u.*, u.source_message_ids is not null or u.source_batch_ids is not null as is_estimate,
+    select c.program, c.project, u.*,
       case
         when u.source_message_ids is not null then (
           select sum(m.tokens) from recorded_messages m
@@ -76,7 +76,7 @@ const totalsQuery = (chosen: string): string => `
   select 'answers', c.program, c.project, null, null, sum(m.plain_answers), 0, 0, sum(m.plain_answers), 0, 0, 0, 0, 0, null
   from chosen c join messages m using (conversation_id) group by c.program, c.project having sum(m.plain_answers) > 0
   union all
-  select 'summaries', program, project, provider, model, count(*), 0, 0, 0, count(*) filter (where is_estimate),
+  select 'summaries', program, project, provider, model, count(*), 0, 0, 0, count(*) filter (where is_estimated),
     sum(prompt_tokens + coalesce(source_tokens, 0)), sum(completion_tokens), sum(cached_tokens), sum(cache_write_tokens), null
   from summaries group by program, project, provider, model`
 

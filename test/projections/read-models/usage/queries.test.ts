@@ -65,6 +65,14 @@ const answers = fc.array(fc.record({ role: fc.constantFrom('assistant' as const,
   maxLength: 8,
 })
 
+/** A summary without reported usage that is recorded after an edition was adopted. */
+const lateSummary: Parameters<typeof editionHistory>[0] = [
+  { do: 'append', count: 7 },
+  { do: 'append', count: 9 },
+  { do: 'compact-while', nth: 3, step: { do: 'adopt', edition: 'e1' } },
+  { do: 'append', count: 8 },
+]
+
 /** The read models that the totals read. */
 const READ = [liveMessages, archiveIndex, clipArchive, usageProjection]
 
@@ -239,7 +247,14 @@ describeOnDatabases('totals of usage', (database) => {
           if (type === 'BatchesResummarized' && data.summarizer.usage === undefined) estimates.merged += 1
         }
       }),
-      { numRuns: runsOf(30), examples: [[everyStep, [], 7]], timeout: 60_000 },
+      {
+        numRuns: runsOf(30),
+        examples: [
+          [everyStep, [], 7],
+          [lateSummary, [], 29],
+        ],
+        timeout: 60_000,
+      },
     )
     expect(estimates.chunk).toBeGreaterThan(0)
     expect(estimates.merged).toBeGreaterThan(0)
