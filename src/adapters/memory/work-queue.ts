@@ -19,39 +19,33 @@ interface Row {
 /** Ready at any time, even if the clock is set back; ready rows are taken in the order of the map. */
 const READY = 0
 
+/** The free row to take first: one that is ready, then of the backlog, then one with news that is not ready. */
+const nextRow = (free: readonly Row[], ready: (row: Row) => boolean): Row | undefined =>
+  free.filter((row) => ready(row) && !row.isBacklog).toSorted((a, b) => a.readyAt - b.readyAt)[0] ??
+  free.findLast((row) => row.isBacklog) ??
+  free.find((row) => row.noted > row.looked)
+
 /** Creates an empty queue; leases expire by `clock`. */
-export const createMemoryWorkQueue = (clock: Clock): WorkQueue => new MemoryWorkQueue(clock)
-
-class MemoryWorkQueue implements WorkQueue {
+export function createMemoryWorkQueue(clock: Clock): WorkQueue {
   // A map keeps the order of insertion; a row that is put back goes to the end.
-  readonly #rows = new Map<string, Row>()
-  #checkpoint: LogCheckpoint | undefined
-  #leases = 0
+  const rows = new Map<string, Row>()
+  let checkpoint: LogCheckpoint | undefined
+  let leases = 0
 
-  constructor(private readonly clock: Clock) {}
-
-  async checkpoint(): Promise<LogCheckpoint | undefined> {
-    return this.#checkpoint
+  const now = (): number => clock.now().getTime()
+  const leasedRow = (work: Work): Row | undefined => {
+    const row = rows.get(work.conversationId)
+    return row?.lease === work.lease ? row : undefined
+  }
+  const putBack = (row: Row, changes: Partial<Row>): void => {
+    rows.delete(row.conversationId)
+    rows.set(row.conversationId, { ...row, lease: undefined, isBacklog: false, ...changes })
   }
 
-  async note(...[conversationIds, move]: Parameters<WorkQueue['note']>): Promise<boolean> {
-    if (move !== undefined) {
-      const { position, eventId } = this.#checkpoint ?? {}
-      if (position !== move.from?.position || eventId !== move.from?.eventId) return false
-      this.#checkpoint = move.to
-    }
-    for (const conversationId of conversationIds) this.#noteOne(conversationId, false)
-    return true
-  }
-
-  async noteBacklog(conversationIds: readonly string[]): Promise<void> {
-    for (const conversationId of conversationIds) this.#noteOne(conversationId, true)
-  }
-
-  #noteOne(conversationId: string, isBacklog: boolean): void {
-    const row = this.#rows.get(conversationId)
+  const note = (conversationId: string, isBacklog: boolean): void => {
+    const row = rows.get(conversationId)
     if (row === undefined)
-      this.#rows.set(conversationId, {
+      rows.set(conversationId, {
         conversationId,
         noted: 1,
         looked: 0,
@@ -65,76 +59,72 @@ class MemoryWorkQueue implements WorkQueue {
     else if (!isBacklog) Object.assign(row, { noted: row.noted + 1, isBacklog })
     // To the end: the backlog is taken from there.
     else if (row.isBacklog) {
-      this.#rows.delete(conversationId)
-      this.#rows.set(conversationId, { ...row, noted: row.noted + 1 })
+      rows.delete(conversationId)
+      rows.set(conversationId, { ...row, noted: row.noted + 1 })
     }
   }
 
-  async take({ leaseMs, except, tokensPerDay }: Parameters<WorkQueue['take']>[0]): ReturnType<WorkQueue['take']> {
-    const at = this.#now()
-    const free = [...this.#rows.values()].filter(
-      (row) => (row.lease === undefined || row.leaseUntil <= at) && !except.includes(row.conversationId),
-    )
-    const ready = (row: Row): boolean =>
-      row.readyAt <= at ||
-      (row.tokensPerDay !== undefined && (tokensPerDay === undefined || tokensPerDay > row.tokensPerDay))
-    const row =
-      free.filter((one) => ready(one) && !one.isBacklog).toSorted((a, b) => a.readyAt - b.readyAt)[0] ??
-      free.findLast((one) => one.isBacklog) ??
-      free.find((one) => one.noted > one.looked)
-    if (row === undefined) return undefined
-    row.lease = String((this.#leases += 1))
-    row.leaseUntil = at + leaseMs
-    row.looked = row.noted
-    return { conversationId: row.conversationId, lease: row.lease, failures: row.failures, resting: !ready(row) }
-  }
-
-  async extend(work: Work, leaseMs: number): Promise<boolean> {
-    const row = this.#leased(work)
-    if (row !== undefined) row.leaseUntil = this.#now() + leaseMs
-    return row !== undefined
-  }
-
-  async finish(work: Work): Promise<void> {
-    const row = this.#leased(work)
-    if (row === undefined) return
-    if (row.noted === row.looked) this.#rows.delete(row.conversationId)
-    else this.#putBack(row, { failures: 0, tokensPerDay: undefined, readyAt: READY })
-  }
-
-  async backOff(work: Work, { ms, failures, tokensPerDay }: Parameters<WorkQueue['backOff']>[1]): Promise<void> {
-    const row = this.#leased(work)
-    if (row !== undefined) this.#putBack(row, { readyAt: this.#now() + ms, failures, tokensPerDay })
-  }
-
-  async release(work: Work): Promise<void> {
-    const row = this.#leased(work)
-    if (row !== undefined) this.#putBack(row, {})
-  }
-
-  async status(): ReturnType<WorkQueue['status']> {
-    const at = this.#now()
-    const all = [...this.#rows.values()]
-    const running = all.filter((row) => row.lease !== undefined && row.leaseUntil > at)
-    const free = all.filter((row) => !running.includes(row))
-    return {
-      waiting: free.filter((row) => row.readyAt <= at).length,
-      running: running.length,
-      resting: free.filter((row) => row.readyAt > at).length,
-    }
-  }
-
-  #now(): number {
-    return this.clock.now().getTime()
-  }
-
-  #leased(work: Work): Row | undefined {
-    const row = this.#rows.get(work.conversationId)
-    return row?.lease === work.lease ? row : undefined
-  }
-
-  #putBack(row: Row, changes: Partial<Row>): void {
-    this.#rows.delete(row.conversationId)
-    this.#rows.set(row.conversationId, { ...row, lease: undefined, isBacklog: false, ...changes })
+  return {
+    async checkpoint() {
+      return checkpoint
+    },
+    async note(conversationIds, move) {
+      if (move !== undefined) {
+        if (checkpoint?.position !== move.from?.position || checkpoint?.eventId !== move.from?.eventId) return false
+        checkpoint = move.to
+      }
+      for (const conversationId of conversationIds) note(conversationId, false)
+      return true
+    },
+    async noteBacklog(conversationIds) {
+      for (const conversationId of conversationIds) note(conversationId, true)
+    },
+    async take({ leaseMs, except, tokensPerDay }) {
+      const at = now()
+      const ready = (row: Row): boolean =>
+        row.readyAt <= at ||
+        (row.tokensPerDay !== undefined && (tokensPerDay === undefined || tokensPerDay > row.tokensPerDay))
+      const row = nextRow(
+        [...rows.values()].filter(
+          (one) => (one.lease === undefined || one.leaseUntil <= at) && !except.includes(one.conversationId),
+        ),
+        ready,
+      )
+      if (row === undefined) return undefined
+      row.lease = String((leases += 1))
+      row.leaseUntil = at + leaseMs
+      row.looked = row.noted
+      return { conversationId: row.conversationId, lease: row.lease, failures: row.failures, resting: !ready(row) }
+    },
+    async extend(work, leaseMs) {
+      const row = leasedRow(work)
+      if (row !== undefined) row.leaseUntil = now() + leaseMs
+      return row !== undefined
+    },
+    async finish(work) {
+      const row = leasedRow(work)
+      if (row === undefined) return
+      if (row.noted === row.looked) rows.delete(row.conversationId)
+      else putBack(row, { failures: 0, tokensPerDay: undefined, readyAt: READY })
+    },
+    async backOff(work, { ms, failures, tokensPerDay }) {
+      const row = leasedRow(work)
+      if (row !== undefined) putBack(row, { readyAt: now() + ms, failures, tokensPerDay })
+    },
+    async release(work) {
+      const row = leasedRow(work)
+      if (row !== undefined) putBack(row, {})
+    },
+    async status() {
+      const at = now()
+      const all = [...rows.values()]
+      const running = all.filter((row) => row.lease !== undefined && row.leaseUntil > at)
+      const free = all.filter((row) => !running.includes(row))
+      return {
+        waiting: free.filter((row) => row.readyAt <= at).length,
+        running: running.length,
+        resting: free.filter((row) => row.readyAt > at).length,
+      }
+    },
   }
 }

@@ -10,6 +10,7 @@ import type { Conversation } from '../../domain/conversation/conversation.js'
 import type { Provenance } from '../../domain/events/codec.js'
 import { triggerOf } from '../../domain/compaction/plan.js'
 import { backoffMs } from '../../lib/backoff.js'
+import { withoutUndefined } from '../../lib/without-undefined.js'
 import { sleep, type Clock } from '../../ports/clock.js'
 import type { EventStore } from '../../ports/event-store.js'
 import { keepExtending } from '../../ports/lease.js'
@@ -86,20 +87,18 @@ interface Waiting {
   readonly errors: unknown[]
 }
 
+type Defaults = 'leaseMs' | 'pollMs' | 'onCompaction' | 'onProblem' | 'onOtherLog'
+type CompleteOptions = CompactionWorkerOptions & Required<Pick<CompactionWorkerOptions, Defaults>>
+
+const DEFAULTS: Pick<CompleteOptions, Defaults> = {
+  leaseMs: LEASE_MS,
+  pollMs: POLL_MS,
+  onCompaction: () => undefined,
+  onProblem: () => undefined,
+  onOtherLog: () => undefined,
+}
+
 class Worker implements CompactionWorker {
-  private readonly queue: CompactionWorkerOptions['queue']
-  private readonly load: CompactionWorkerOptions['load']
-  private readonly compact: CompactionWorkerOptions['compact']
-  private readonly concurrency: number
-  private readonly follow: CompactionWorkerOptions['follow']
-  private readonly backsOffByTime: boolean
-  private readonly tokensPerDay: CompactionWorkerOptions['tokensPerDay']
-  private readonly leaseMs: number
-  private readonly pollMs: number
-  private readonly mode: 'due' | 'ahead'
-  private readonly onCompaction: NonNullable<CompactionWorkerOptions['onCompaction']>
-  private readonly onProblem: NonNullable<CompactionWorkerOptions['onProblem']>
-  private readonly onOtherLog: NonNullable<CompactionWorkerOptions['onOtherLog']>
   private readonly running = new Map<string, Promise<void>>()
   private readonly settling = new Set<Waiting>()
   /** The request for the next run of each conversation. Another process may execute that run. */
@@ -112,35 +111,21 @@ class Worker implements CompactionWorker {
   /** A summarizer that failed for every conversation is not called for the next one immediately. */
   private outage = { failures: 0, until: 0 }
 
-  constructor(private readonly options: CompactionWorkerOptions) {
-    this.queue = options.queue
-    this.load = options.load
-    this.compact = options.compact
-    this.concurrency = options.concurrency
-    this.follow = options.follow
-    this.backsOffByTime = options.backsOffByTime
-    this.tokensPerDay = options.tokensPerDay
-    this.leaseMs = options.leaseMs ?? LEASE_MS
-    this.pollMs = options.pollMs ?? POLL_MS
-    this.mode = options.ahead === false ? 'due' : 'ahead'
-    this.onCompaction = options.onCompaction ?? (() => undefined)
-    this.onProblem = options.onProblem ?? (() => undefined)
-    this.onOtherLog = options.onOtherLog ?? (() => undefined)
-  }
+  constructor(private readonly options: CompleteOptions) {}
 
   start(): void {
     if (this.ending.signal.aborted || this.polling !== undefined) return
     this.polling = setInterval(() => {
       this.pump()
-    }, this.pollMs)
+    }, this.options.pollMs)
     this.pump()
-    if (this.follow !== undefined) this.following = this.followOn(this.follow)
+    if (this.options.follow !== undefined) this.following = this.followOn(this.options.follow)
   }
 
   wake(conversationId: string, provenance?: Provenance): void {
     if (this.ending.signal.aborted) return
     if (provenance !== undefined) this.requestOf.set(conversationId, provenance)
-    this.pump(() => this.queue.note([conversationId]))
+    this.pump(() => this.options.queue.note([conversationId]))
   }
 
   async settled(conversationId?: string): Promise<void> {
@@ -164,7 +149,11 @@ class Worker implements CompactionWorker {
   }
 
   async status(): Promise<QueueStatus> {
-    return await this.queue.status()
+    return await this.options.queue.status()
+  }
+
+  get #mode(): 'due' | 'ahead' {
+    return this.options.ahead === false ? 'due' : 'ahead'
   }
 
   private now(): number {
@@ -177,32 +166,32 @@ class Worker implements CompactionWorker {
     goOn: () => boolean,
     provenance: Provenance | undefined,
   ): Promise<{ ms: number; failures: number; tokensPerDay?: number | undefined } | 'released' | undefined> {
-    const state = await this.load(work.conversationId)
+    const state = await this.options.load(work.conversationId)
     const { signal } = this.aborting
     if (work.resting) {
       // It waits after a failure, but existing summaries may be used, and at the hard limit the fallback needs no
       // model.
       if (triggerOf(state) !== undefined)
-        this.onCompaction(
+        this.options.onCompaction(
           work.conversationId,
-          await this.compact(work.conversationId, 'without-model', { signal, goOn, wait: false }),
+          await this.options.compact(work.conversationId, 'without-model', { signal, goOn, wait: false }),
         )
       return 'released'
     }
-    if (!isCompactionDue(state, this.mode)) return undefined
-    if (this.backsOffByTime && this.outage.until > this.now())
+    if (!isCompactionDue(state, this.#mode)) return undefined
+    if (this.options.backsOffByTime && this.outage.until > this.now())
       return { ms: this.outage.until - this.now(), failures: work.failures }
-    const run = await this.compact(work.conversationId, this.mode, {
+    const run = await this.options.compact(work.conversationId, this.#mode, {
       signal,
       goOn,
-      wait: !this.backsOffByTime,
+      wait: !this.options.backsOffByTime,
       provenance,
     })
-    this.onCompaction(work.conversationId, run)
+    this.options.onCompaction(work.conversationId, run)
     const failure: CompactFailure | undefined = run.failure ?? run.fallbackFor
     if (run.busy === true) return { ms: BUSY_MS, failures: work.failures }
     if (run.postponedMs !== undefined) return { ms: run.postponedMs, failures: work.failures }
-    if (!this.backsOffByTime) return undefined
+    if (!this.options.backsOffByTime) return undefined
     if (failure === undefined) {
       if (run.calls > 0) this.outage = { failures: 0, until: 0 }
       return undefined
@@ -216,46 +205,46 @@ class Worker implements CompactionWorker {
         until: this.now() + Math.min(LONGEST_OUTAGE_MS, backoffAfter(failure, this.outage.failures + 1, '').ms),
       }
     const limited = failure.kind === 'SummarizerFailed' && failure.failure === 'limit-reached'
-    return { ms: backoff.ms, failures, ...(limited ? { tokensPerDay: this.tokensPerDay } : {}) }
+    return { ms: backoff.ms, failures, ...(limited ? { tokensPerDay: this.options.tokensPerDay } : {}) }
   }
 
   private async process(work: Work): Promise<void> {
-    const extending = keepExtending(() => this.queue.extend(work, this.leaseMs), this.leaseMs)
+    const extending = keepExtending(() => this.options.queue.extend(work, this.options.leaseMs), this.options.leaseMs)
     const provenance = this.requestOf.get(work.conversationId)
     this.requestOf.delete(work.conversationId)
     try {
       const next = await this.compactOne(work, () => !extending.lost.aborted && !this.ending.signal.aborted, provenance)
-      if (next === undefined) await this.queue.finish(work)
-      else if (next === 'released') await this.queue.release(work)
-      else await this.queue.backOff(work, next)
+      if (next === undefined) await this.options.queue.finish(work)
+      else if (next === 'released') await this.options.queue.release(work)
+      else await this.options.queue.backOff(work, next)
     } catch (error) {
-      this.onProblem(error, work.conversationId)
+      this.options.onProblem(error, work.conversationId)
       for (const waiting of this.settling)
         if (waiting.conversationId === undefined || waiting.conversationId === work.conversationId)
           waiting.errors.push(error)
       const failures = work.failures + 1
-      if (this.backsOffByTime)
-        await this.queue
+      if (this.options.backsOffByTime)
+        await this.options.queue
           .backOff(work, { ms: backoffAfter(undefined, failures, work.conversationId).ms, failures })
           .catch(() => undefined)
-      else await this.queue.finish(work)
+      else await this.options.queue.finish(work)
     } finally {
       await extending.end()
     }
   }
 
   private async takeAll(): Promise<void> {
-    while (!this.ending.signal.aborted && this.running.size < this.concurrency) {
-      const work = await this.queue.take({
-        leaseMs: this.leaseMs,
+    while (!this.ending.signal.aborted && this.running.size < this.options.concurrency) {
+      const work = await this.options.queue.take({
+        leaseMs: this.options.leaseMs,
         except: [...this.running.keys()],
-        tokensPerDay: this.tokensPerDay,
+        tokensPerDay: this.options.tokensPerDay,
       })
       if (work === undefined) return
       const { conversationId } = work
       const done = this.process(work)
         .catch((error: unknown) => {
-          this.onProblem(error)
+          this.options.onProblem(error)
         })
         .finally(() => {
           this.running.delete(conversationId)
@@ -273,7 +262,7 @@ class Worker implements CompactionWorker {
         await this.takeAll()
       })
       .catch((error: unknown) => {
-        this.onProblem(error)
+        this.options.onProblem(error)
       })
   }
 
@@ -285,7 +274,7 @@ class Worker implements CompactionWorker {
       if (one !== undefined) await one
       else if (conversationId === undefined && all.length > 0) await Promise.all(all)
       // If all slots are busy, it may wait for one.
-      else if (conversationId !== undefined && all.length >= this.concurrency) await Promise.race(all)
+      else if (conversationId !== undefined && all.length >= this.options.concurrency) await Promise.race(all)
       else return
     }
   }
@@ -297,9 +286,9 @@ class Worker implements CompactionWorker {
       try {
         await enqueueFromLog({
           store,
-          queue: this.queue,
+          queue: this.options.queue,
           signal,
-          onOtherLog: this.onOtherLog,
+          onOtherLog: this.options.onOtherLog,
           onAdvance: () => {
             failures = 0
             this.pump()
@@ -307,7 +296,7 @@ class Worker implements CompactionWorker {
         })
       } catch (error) {
         if (signal.aborted) return
-        this.onProblem(error)
+        this.options.onProblem(error)
         failures += 1
         await sleep(backoffMs(failures, BACKOFF), signal)
       }
@@ -316,4 +305,5 @@ class Worker implements CompactionWorker {
 }
 
 /** Creates a worker. It is idle until `start` or `wake`. */
-export const createCompactionWorker = (options: CompactionWorkerOptions): CompactionWorker => new Worker(options)
+export const createCompactionWorker = (options: CompactionWorkerOptions): CompactionWorker =>
+  new Worker({ ...DEFAULTS, ...withoutUndefined(options) })
