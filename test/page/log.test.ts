@@ -92,3 +92,10 @@ describe('the log of an import', () => {
     expect(unknown.text).toContain('messages, tools, compactions, other')
   })
 })
+
+describe('the compactions of an import', () => {
+  it('have the time of the transcript', async () => {
+    const { text } = await openTestPage(ledger).get(`/cycles?${new URLSearchParams({ c }).toString()}`)
+    expect(/<time datetime="([^"]*)"/u.exec(text)?.[1]).toMatch(/^2026-03-10T/u)
+  })
+})

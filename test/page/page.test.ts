@@ -546,7 +546,7 @@ describe('drawings', () => {
     const marks = Array.from({ length: 50 }, (_none, at) => ({
       kind: 'cycle' as const,
       revision: 7 * (at + 1),
-      recordedAt: '2026-03-01T12:00:00Z',
+      at: '2026-03-01T12:00:00Z',
       text: `compaction ${String(at + 1)}`,
     }))
     const limits = revisions.map(() => null)

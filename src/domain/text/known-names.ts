@@ -11,9 +11,12 @@ const letters = (name: string): string => name.replaceAll(/(?<=.)[-_ ]/gu, '').t
 export const respelt = (given: string, known: readonly string[]): string | undefined =>
   known.find((name) => letters(name) === letters(given))
 
-/** The known name that was probably meant. */
-export const meant = (given: string, known: readonly string[]): string | undefined =>
-  respelt(given, known) ?? nearest(given, known)
+/** The known name that was probably meant, or else the only one that contains the input (`maxTokens`). */
+export function meant(given: string, known: readonly string[]): string | undefined {
+  const sought = letters(given)
+  const containing = sought.length < 4 ? [] : known.filter((name) => letters(name).includes(sought))
+  return respelt(given, known) ?? nearest(given, known) ?? (containing.length === 1 ? containing[0] : undefined)
+}
 
 /**
  * The error for an unknown name, as a predicate: it suggests the closest known name (`is no option of search: did you

@@ -66,7 +66,7 @@ export function overview(): string {
       [
         ['--json', globalFlags.json],
         ['--color', globalFlags.color],
-        ['--no-pager', globalFlags.pager],
+        ['--no-pager', 'Do not page long output on a terminal'],
         ['-h, --help', 'Show this help; after a command, the help of that command'],
         ['-V, --version', 'Show the version'],
       ],

@@ -381,7 +381,7 @@ class ServiceApp {
             {},
             { allow: otherMethods.join(', ') },
           )
-        throw new Refused('NoSuchRoute', 'there is no such address; /openapi.json describes those that there are')
+        throw new Refused('NoSuchRoute', 'there is no such route; see /openapi.json for all routes')
       })
     })
   }

@@ -11,7 +11,7 @@ import { writeNewFile } from '../../../ports/new-file.js'
 
 export const forgotten: CliCommand = {
   words: 'forgotten [conversation]',
-  describe: 'Report what compactions lost: removed content, what the summary keeps of them, and repeated tool calls',
+  describe: 'Report what each compaction removed, how much of it the summary keeps, and which tool calls were repeated',
   uses: ['open'],
   reads: true,
   files: ['html'],

@@ -58,7 +58,7 @@ export const keysCreate: CliCommand = {
       if (args.json) await line(toWire({ ...made, name, roles, ...bound }))
       else {
         await line(made.key)
-        note(`key ${made.id} of ${name}; it is shown once and not stored`)
+        note(`key ${made.id} for ${name}: copy it now, it is not stored and cannot be shown again`)
       }
     })
   },

@@ -26,7 +26,7 @@ export const keysRotate: CliCommand = {
       if (args.json) await line(toWire(made))
       else {
         await line(made.key)
-        note(`new secret of key ${made.id}; it is shown once and not stored`)
+        note(`new secret of key ${made.id}: copy it now, it is not stored and cannot be shown again`)
       }
     })
   },

@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '../../../domain/events/index.js'
 import { conversation, text, type CliCommand } from '../command.js'
-import { colours, line, write } from '../output.js'
+import { colours, line, printable, write } from '../output.js'
 import { announced, conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../../domain/values/revision.js'
 import { withLedger } from '../session.js'
@@ -28,8 +28,13 @@ export const log: CliCommand = {
     const from = args.whole('from')
     const limit = args.whole('limit')
     const { describeEvent } = await import('../../../domain/events/describe-event.js')
-    const asLine = (event: RecordedEvent): string =>
-      `${event.revision.toString().padStart(5)}  ${colours.dim(event.metadata.recordedAt)}  ${(colourOfType[event.type] ?? colours.cyan)(event.type.padEnd(TYPE_WIDTH))}  ${describeEvent(event)}`
+    let lastActor: string | undefined
+    const asLine = (event: RecordedEvent): string => {
+      const { recordedAt, actor } = event.metadata
+      const by = actor === lastActor ? '' : colours.dim(` (by ${printable(actor)})`)
+      lastActor = actor
+      return `${event.revision.toString().padStart(5)}  ${colours.dim(recordedAt)}  ${(colourOfType[event.type] ?? colours.cyan)(event.type.padEnd(TYPE_WIDTH))}  ${describeEvent(event)}${by}`
+    }
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
       const conversationId = await conversationNamed(ledger, args.word('conversation'), announced(args))
       const events = ledger.log(conversationId, {

@@ -51,7 +51,7 @@ function foremostLines({ losses, others }: ForgottenCycle['report']['foremost'])
     ...losses.flatMap(lossLines),
     ...(rest.length === 0
       ? []
-      : [colours.dim(`  more that are, or may be, lost or partial: ${rest.join(', ')} (see --json)`)]),
+      : [colours.dim(`  not listed, and lost, partly kept or uncertain: ${rest.join(', ')}; --json lists them`)]),
   ]
 }
 

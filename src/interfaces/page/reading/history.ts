@@ -24,7 +24,8 @@ export type MarkKind = 'cycle' | 'failure' | 'could-not-help' | 'undo' | 'adopti
 export interface Mark {
   readonly kind: MarkKind
   readonly revision: number
-  readonly recordedAt: string
+  /** When it happened: the time in the transcript for a compaction of another program, else when it was recorded. */
+  readonly at: string
   readonly text: string
   /** Number of the cycle, for kind `cycle`. */
   readonly cycle?: number
@@ -112,6 +113,8 @@ export class History {
   private events: RecordedEvent[] | undefined = []
   private readonly snapshots: Conversation[] = []
   private readonly fold: Fold
+  /** The time of the last compaction of another program, by its transcript. */
+  private observedAt: string | undefined
   private readonly contexts = new Map<number, ContextAsOf>()
 
   constructor(
@@ -144,9 +147,13 @@ export class History {
     this.course.tokens.push(hard === null ? state.tokens : Math.min(state.tokens, hard))
     this.course.soft.push(policy === undefined ? null : softLimit(policy))
     this.course.hard.push(hard)
+    if (event.type === 'CompactionObserved') this.observedAt = event.data.at
     const mark = markOf(event)
-    if (mark !== undefined)
-      this.course.marks.push({ ...mark, revision: event.revision, recordedAt: event.metadata.recordedAt })
+    if (mark !== undefined) {
+      const isObserved = event.type === 'MessagesPruned' && event.data.why.trigger === 'observed'
+      const at = (isObserved ? this.observedAt : undefined) ?? event.metadata.recordedAt
+      this.course.marks.push({ ...mark, revision: event.revision, at })
+    }
     const last = this.snapshots.at(-1)
     if (last === undefined || isOrigin(event) || event.revision - last.revision >= SNAPSHOT_INTERVAL)
       // Copy the window, because the fold mutates it.

@@ -9,6 +9,7 @@ import type { RecordedEvent } from '../../../domain/events/index.js'
 import { liveIn } from '../../../application/history/time-travel.js'
 import { textChanges, type TextChange } from '../../../application/history/difference.js'
 import type { Histories } from './history.js'
+import { shownAs } from './shown-message.js'
 
 /** A message of the earlier context that is not in this one. */
 interface RemovedMessage {
@@ -137,7 +138,14 @@ class StepReader implements Steps {
     return {
       ...step,
       head,
-      change: change === undefined ? undefined : { ...change, sinceTurn: history?.course.turns[change.since] },
+      change:
+        change === undefined
+          ? undefined
+          : {
+              ...change,
+              added: new Set([...change.added].map((id) => shownAs(step, id))),
+              sinceTurn: history?.course.turns[change.since],
+            },
       limit: history?.course.hard[revision] ?? undefined,
       turn: history?.course.turns[revision],
     }

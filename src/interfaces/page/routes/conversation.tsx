@@ -4,6 +4,7 @@ import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'
 import { imagesOf } from '../reading/images.js'
 import { searchHits, type Hits } from '../reading/search-hits.js'
+import { shownAs } from '../reading/shown-message.js'
 import type { Step } from '../reading/step.js'
 import { Part, type ContextFocus } from '../views/chat.js'
 import { StepView } from '../views/context.js'
@@ -47,8 +48,8 @@ export class ConversationRoutes {
 
   private async timeline(context: Context): Promise<Response> {
     const c = conversation(context)
-    const focus = focusOf(context)
     const step = await this.stepOf(context)
+    const focus = focusOf(context, step)
     // The history for the slider is read after the first view.
     readInBackground(this.page, c)
     return await this.page.answer(
@@ -73,12 +74,12 @@ export class ConversationRoutes {
 
   private async step(context: Context): Promise<Response> {
     const step = await this.stepOf(context)
-    return await context.html(html`${<StepView step={step} focus={focusOf(context)} />}`)
+    return await context.html(html`${<StepView step={step} focus={focusOf(context, step)} />}`)
   }
 
   private async contextPart(context: Context): Promise<Response> {
     const step = await this.stepOf(context)
-    const focus = focusOf(context)
+    const focus = focusOf(context, step)
     return await context.html(html`${<Part step={step} part={focus.part ?? 0} focus={focus} />}`)
   }
 
@@ -123,12 +124,15 @@ export class ConversationRoutes {
   }
 }
 
-const focusOf = (context: Context): ContextFocus => ({
-  m: param(context, 'm'),
-  q: param(context, 'q'),
-  part: wholeNumber(context, 'part'),
-  why: param(context, 'why'),
-})
+function focusOf(context: Context, step: Step): ContextFocus {
+  const m = param(context, 'm')
+  return {
+    m: m === undefined ? undefined : shownAs(step, m),
+    q: param(context, 'q'),
+    part: wholeNumber(context, 'part'),
+    why: param(context, 'why'),
+  }
+}
 
 /** Reads the history in the background. A later request reports errors. */
 function readInBackground({ histories, foreground }: PageServices, c: string): void {

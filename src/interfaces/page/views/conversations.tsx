@@ -216,7 +216,7 @@ const ORDERS: readonly (readonly [ConversationOrder, string])[] = [
 const HEADINGS: Readonly<Record<ConversationOrder, string>> = {
   relevance: 'Conversations with these words',
   updated: 'Latest conversations',
-  lost: 'What lost the most',
+  lost: 'Conversations that lost the most',
   messages: 'The longest conversations',
   tokens: 'The largest contexts',
   id: 'All conversations',

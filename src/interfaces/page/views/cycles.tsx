@@ -34,7 +34,7 @@ export function MarkTable({
         { name: 'What happened', is: 'heading' },
         ...(losses === undefined ? [] : [figure('Items lost')]),
         ...(withLinks ? ['Model’s context'] : []),
-        { name: 'Recorded (UTC)', is: 'time' },
+        { name: 'Time (UTC)', is: 'time' },
       ]}
       rows={marks.map((mark) => [
         <>
@@ -51,7 +51,7 @@ export function MarkTable({
               </a>,
             ]
           : []),
-        <Time at={mark.recordedAt} />,
+        <Time at={mark.at} />,
       ])}
     />
   )
@@ -75,7 +75,7 @@ export function Cycles({ c, course, losses }: { c: string; course: Course; losse
         {many(cycles, 'compaction')}
         {otherMarks === 0 ? null : ` and ${many(otherMarks, 'other mark')}`}
       </h2>
-      {cycles === 0 ? null : <p class="muted">Each leads to what left the context, and what replaced it.</p>}
+      {cycles === 0 ? null : <p class="muted">Open a compaction to see what it removed and what replaced it.</p>}
       <div class="marks">
         <MarkTable c={c} marks={course.marks} losses={losses} />
       </div>

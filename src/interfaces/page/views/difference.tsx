@@ -42,7 +42,7 @@ function Headline({
       <>
         <h2>{eventLabel(mark.kind === 'failure' ? 'CompactionFailed' : 'CompactionCouldNotHelp')}</h2>
         <p class="lede" title={`event ${count(to.revision)}`}>
-          <Time at={mark.recordedAt} isShort />: {visible(mark.text)}. The context did not change:{' '}
+          <Time at={mark.at} isShort />: {visible(mark.text)}. The context did not change:{' '}
           <b>{many(to.tokens, 'token')}</b>.
         </p>
       </>

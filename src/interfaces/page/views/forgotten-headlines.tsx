@@ -303,6 +303,15 @@ function PartialSection({
   )
 }
 
+/** Why the items that may be lost are uncertain. */
+function hintOf(cycles: readonly ForgottenCycle[]): string {
+  const unread = cycles.filter(({ report }) => report.summary.kind === 'opaque').length
+  if (unread === 0) return 'Not certain: the summary may say this in other words.'
+  return unread === cycles.length
+    ? 'The summary is encrypted or not in the transcript, so what it keeps is unknown.'
+    : 'Not certain: the summary may say this in other words, or cannot be read.'
+}
+
 /**
  * The losses in sections: repeated work, lost items, possibly lost items, partial items.
  * @param verdicts the totals, of all compactions: the sections have the same numbers
@@ -314,9 +323,10 @@ export function Headlines({
   places,
 }: HeadlineProps & { cycles: readonly ForgottenCycle[]; verdicts: ForgottenTotal['verdicts'] }): Child {
   const common = { cycles, names, places }
-  const saysMore = (verdict: LossVerdict): boolean =>
-    itemHeadlines(cycles, verdict).some(({ loss }) => !NAMES.has(loss.item.kind))
-  const isUncertainFirst = !saysMore('lost') && saysMore('unknown')
+  // A rule of the user comes before lost names.
+  const isUncertainFirst =
+    !itemHeadlines(cycles, 'lost').some(({ loss }) => !NAMES.has(loss.item.kind)) &&
+    itemHeadlines(cycles, 'unknown').some(({ loss }) => isStatedRule(loss.item))
   const lostItems = <ItemSection {...common} title="Lost" verdict="lost" most={MAX_LOST} total={lost} />
   if (lost + partial + unknown === 0 && headlinesOf(cycles).length === 0) return <p class="empty">No loss was found.</p>
   return (
@@ -326,7 +336,7 @@ export function Headlines({
       <ItemSection
         {...common}
         title="May be lost"
-        hint="Code cannot decide these: the summary may say the same in other words."
+        hint={hintOf(cycles)}
         verdict="unknown"
         most={MAX_UNCERTAIN}
         total={unknown}

@@ -18,6 +18,8 @@ export interface LogLine {
   /** When it was said or done; undefined if an import recorded the event and its source has no time. */
   readonly at: string | undefined
   readonly text: string
+  /** Who recorded it; undefined if the line before has the same. */
+  readonly actor: string | undefined
 }
 
 const short = (text: string): string => oneLine(text, MAX_CHARACTERS)
@@ -42,14 +44,19 @@ export class LogLines {
   private readonly tools = new ToolNames()
   /** The last compaction of another program; the events of an import that store it follow it. */
   private observed: EventData<'CompactionObserved'> | undefined
+  private actor: string | undefined
 
   next(event: RecordedEvent): LogLine {
     const tool = this.tools.toolOf(event)
+    const { actor } = event.metadata
+    const isSame = actor === this.actor
+    this.actor = actor
     return {
       event,
       label: labelOf(event, tool),
       at: this.timeOf(event),
       text: isOfType(event, 'MessageAppended') ? messageText(event.data) : describeShortly(event),
+      actor: isSame ? undefined : actor,
     }
   }
 

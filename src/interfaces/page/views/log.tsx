@@ -24,7 +24,7 @@ const TONES: Readonly<Partial<Record<RecordedEvent['type'], string>>> = {
 export function EventList({ c, lines }: { c: string; lines: readonly LogLine[] }): Child {
   return (
     <>
-      {lines.map(({ event: { type, revision }, label, at, text }) => (
+      {lines.map(({ event: { type, revision }, label, at, text, actor }) => (
         <article class="event" aria-label={`event ${String(revision)}: ${label}`} tabindex={-1}>
           <a class="n" href={conversationLink({ c, at: revision })}>
             {count(revision)}
@@ -37,6 +37,11 @@ export function EventList({ c, lines }: { c: string; lines: readonly LogLine[] }
           </b>
           <p>
             {visible(text)}{' '}
+            {actor === undefined ? null : (
+              <span class="facts">
+                by <Name text={actor} most={60} />{' '}
+              </span>
+            )}
             <a class="event-link" href={link('/event', { c, r: revision })}>
               details
             </a>

@@ -41,11 +41,11 @@ function Results({ found, names }: { found: Hits; names: ReadonlyMap<string, str
     <>
       {behind === undefined ? null : <p class="note warn">The read models lag by {many(behind.events, 'event')}.</p>}
       <p class="muted">
-        {said.length < MAX_SAID ? many(said.length, 'hit') : `The best ${many(MAX_SAID, 'hit')}`}
+        {said.length < MAX_SAID ? many(said.length, 'hit') : `Top ${many(MAX_SAID, 'hit')}`}
         {results.length === 0
           ? null
-          : `, ${many(results.length, 'tool call or result', 'tool calls and results')}`} for{' '}
-        <Name text={query} />
+          : ` and ${many(results.length, 'tool call or result', 'tool calls and results')}`}{' '}
+        for <Name text={query} />
       </p>
       {[...conversations].map((c) => {
         const isHere = ({ conversationId }: SearchHit): boolean => conversationId === c
