@@ -23,6 +23,7 @@ import { createPostgresEventStore } from '../adapters/postgres/event-store.js'
 import { checkLogVersion, migrateLog, type Upgrade } from '../adapters/postgres/schema.js'
 import { createPostgresImportedFiles } from '../adapters/postgres/imported-files.js'
 import { createPostgresLostCounts } from '../adapters/postgres/lost-counts.js'
+import { createPostgresTallies } from '../adapters/postgres/tallies.js'
 import { createCleanStorage } from '../adapters/postgres/clean-storage.js'
 import { createPostgresKeyringStore } from '../adapters/postgres/keyring-store.js'
 import { createPostgresPendingErasures } from '../adapters/postgres/pending-erasures.js'
@@ -605,6 +606,7 @@ async function openWithStores(
     spending: createPostgresSpending(stores.db),
     importedFiles: createPostgresImportedFiles(stores.db),
     lostCounts: createPostgresLostCounts(stores.db, { isReadOnly: isReadThroughOwner }),
+    tallies: createPostgresTallies(stores.db, { isReadOnly: isReadThroughOwner }),
     pendingErasures: createPostgresPendingErasures(stores.db),
     cleanStorage: createCleanStorage(stores.db),
     queue: createMemoryWorkQueue(clock),

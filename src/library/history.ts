@@ -59,7 +59,7 @@ const STATS: Names<StatsOptions> = { prices: true, onConversation: true }
 
 export interface HistoryParts extends Pick<
   LedgerParts,
-  'log' | 'db' | 'clock' | 'prices' | 'lostCounts' | 'onProblem'
+  'log' | 'db' | 'clock' | 'prices' | 'lostCounts' | 'tallies' | 'onProblem'
 > {
   readonly gate: Gate
   readonly freshness: Freshness
@@ -218,7 +218,7 @@ const explainCall = ({ log, db, gate, lookup }: HistoryParts): Ledger['explain']
 }
 
 const statsCall =
-  ({ log, gate, lookup, prices: ownPrices }: HistoryParts): Admin['stats'] =>
+  ({ log, gate, lookup, tallies, onProblem, prices: ownPrices }: HistoryParts): Admin['stats'] =>
   async (conversationId, options) => {
     gate.open()
     const { prices, onConversation } = optionsGiven('admin.stats', options, STATS)
@@ -227,6 +227,7 @@ const statsCall =
     if (conversationId !== undefined) await lookup.isThere(conversationId)
     return await stats(log, {
       conversationId,
+      cache: { tallies, onProblem },
       prices: prices === undefined ? ownPrices : pricesOf(prices),
       onConversation,
     })

@@ -8,6 +8,7 @@ import type { Clock } from '../ports/clock.js'
 import type { CheckModel } from '../ports/model-check.js'
 import type { ImportedFiles } from '../ports/imported-files.js'
 import type { LostCounts } from '../ports/lost-counts.js'
+import type { Tallies } from '../ports/tallies.js'
 import type { PendingErasures } from '../ports/pending-erasures.js'
 import type { CleanStorage } from '../ports/storage-cleaner.js'
 import type { EmbeddingModel } from '../ports/embedding-model.js'
@@ -44,6 +45,8 @@ export interface LedgerParts {
   readonly importedFiles: ImportedFiles
   /** How many items the compactions of each conversation lost. */
   readonly lostCounts: LostCounts
+  /** Tallies of the conversations, for their statistics. */
+  readonly tallies: Tallies
   /** Erasures that are not completed. */
   readonly pendingErasures: PendingErasures
   readonly cleanStorage: CleanStorage

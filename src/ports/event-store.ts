@@ -98,6 +98,12 @@ export interface MissingPositions {
 export const prefixesOf = (prefix: NonNullable<ReadAllOptions['prefix']>): readonly string[] =>
   typeof prefix === 'string' ? [prefix] : prefix
 
+/** A stream and the revision of its last event. */
+export interface StreamHead {
+  readonly stream: string
+  readonly revision: number
+}
+
 /** A stream whose counted revision differs from the revision of its last event (-1 if it has none). */
 interface MiscountedStream {
   readonly stream: string
@@ -179,6 +185,11 @@ export interface EventStore {
    * those without events any more, if the store knows that.
    */
   streams(prefix: string): AsyncIterable<string>
+  /**
+   * The streams of `streams` with the last revision of each, from their events. Only for a store that finds many with one
+   * query; otherwise the caller asks for each stream.
+   */
+  readonly streamHeads?: (prefix: string) => AsyncIterable<StreamHead>
   /** Last revision of a stream; -1 if it does not exist. */
   streamRevision(stream: string): Promise<number>
   /**

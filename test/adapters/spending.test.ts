@@ -35,7 +35,7 @@ describeSpending('PGlite', async () => {
 test('a row of an earlier version, with one sum of tokens, counts as completion tokens', async () => {
   const db = await openTestDatabase()
   await migrateLog(db)
-  await db.script(`drop table edition_spending; drop table imported_files; drop table service_keys, service_key_uses, service_jobs, secrets_key, lost_counts, proof_tree, proof_tiles, checkpoints, erasable_ledger, keyrings, key_subjects, key_subject_conversations, erased_fingerprints, pending_erasures;
+  await db.script(`drop table edition_spending; drop table imported_files; drop table service_keys, service_key_uses, service_jobs, secrets_key, lost_counts, proof_tree, proof_tiles, checkpoints, erasable_ledger, keyrings, key_subjects, key_subject_conversations, erased_fingerprints, pending_erasures, tallies;
     create table edition_spending (edition_id text collate "C" primary key, tokens bigint not null default 0, cost_micros bigint not null default 0) with (fillfactor = 50);
     insert into edition_spending values ('e1', 500, 77);
     alter table compaction_queue drop column backlog;

@@ -611,6 +611,8 @@ export function describeEventStore(
           expect(await collect(store.readStream(stream, { direction: 'backwards' }))).toEqual(expected.toReversed())
           expect(await collect(store.readStream(stream, { from: 3, limit: 100 }))).toEqual(expected.slice(3, 103))
           expect(await collect(store.readStreams?.(stream) ?? store.readStream(stream))).toEqual(expected)
+          const head = { stream, revision: expected.length - 1 }
+          expect(store.streamHeads === undefined ? [head] : await collect(store.streamHeads(stream))).toEqual([head])
         }
       })
     })

@@ -7,6 +7,7 @@ import { createPostgresEventStore } from '../../src/adapters/postgres/event-stor
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
 import { createPostgresImportedFiles } from '../../src/adapters/postgres/imported-files.js'
 import { createPostgresLostCounts } from '../../src/adapters/postgres/lost-counts.js'
+import { createPostgresTallies } from '../../src/adapters/postgres/tallies.js'
 import { createPostgresProofStore } from '../../src/adapters/postgres/proof-store.js'
 import { createPostgresPendingErasures } from '../../src/adapters/postgres/pending-erasures.js'
 import { createPostgresSpending } from '../../src/adapters/postgres/spending.js'
@@ -57,6 +58,7 @@ export async function ledgerOn(
     spending: createPostgresSpending(db),
     importedFiles: createPostgresImportedFiles(db),
     lostCounts: createPostgresLostCounts(db, { isReadOnly: false }),
+    tallies: createPostgresTallies(db, { isReadOnly: false }),
     pendingErasures: createPostgresPendingErasures(db),
     cleanStorage: createCleanStorage(db),
     queue: createMemoryWorkQueue(systemClock),

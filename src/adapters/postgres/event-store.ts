@@ -123,6 +123,7 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
     readHashes: (options = {}) => reader.hashes(options),
     streams: (prefix) => reader.streamNames(prefix),
     readStreams: (prefix) => reader.eventsOfStreams(prefix),
+    streamHeads: (prefix) => reader.streamHeads(prefix),
     miscountedStreams: (prefix) => reader.miscountedStreams(prefix),
     missingPositions: () => reader.missingPositions(),
     subscribe,

@@ -9,6 +9,7 @@ import {
   prefixesOf,
   type EventHash,
   type EventPosition,
+  type StreamHead,
   type EventStore,
   type KeyringReader,
   type MissingPositions,
@@ -250,6 +251,12 @@ export class LogReader {
     for await (const { stream } of this.streamRows(STREAMS, prefix)) yield stream
   }
 
+  /** Yields the streams with a prefix, each with the revision of its last event. */
+  async *streamHeads(prefix: string): AsyncGenerator<StreamHead> {
+    for await (const { stream, revision } of this.streamRows<{ revision: string }>(STREAM_HEADS, prefix))
+      yield { stream, revision: Number(revision) }
+  }
+
   async missingPositions(): Promise<MissingPositions | undefined> {
     const [row] = await this.db.query<{ missing: string }>(COUNT_MISSING)
     const count = Number(row?.missing ?? 0)
@@ -375,6 +382,8 @@ const STREAM_NAMES = `
   )`
 const STREAMS = `${STREAM_NAMES} select stream from names where starts_with(stream, $1) order by place`
 const LAST_THERE = 'coalesce((select max(e.revision) from events e where e.stream = named.stream), -1)'
+const STREAM_HEADS = `${STREAM_NAMES}
+  select named.stream, ${LAST_THERE} as revision from names named where starts_with(named.stream, $1) order by named.place`
 // A stream that is about to get its first event may already have the revision -1.
 const COUNTED_STREAMS = `
   select named.stream, named.revision as counted, ${LAST_THERE} as last

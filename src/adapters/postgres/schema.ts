@@ -443,6 +443,17 @@ create index compaction_queue_ready on compaction_queue (ready_at) where not bac
 create index compaction_queue_backlog on compaction_queue (ready_at) where backlog;
 `
 
+// The tally of each conversation, as counted by a version of this program, as JSON text. Not part of the log: without it,
+// the conversations are counted again.
+const TALLIES = `
+create table tallies (
+  conversation_id text collate "C" primary key,
+  version text not null,
+  events bigint not null,
+  tally text not null
+);
+`
+
 /** Never edit a released migration; add a new one at the end. */
 const MIGRATIONS: readonly string[] = [
   LOG,
@@ -458,4 +469,5 @@ const MIGRATIONS: readonly string[] = [
   PROOFS,
   KEYRINGS,
   COMPACTION_BACKLOG,
+  TALLIES,
 ]

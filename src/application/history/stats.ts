@@ -1,9 +1,16 @@
 /**
  * Statistics of conversations: messages, cycles, the usage and cost of summaries, tokens saved, and failures. They are
- * folded from the log event by event, so they include pruned data, and only one conversation is in memory at a time.
+ * folded from the log event by event, so they include pruned data, and only one conversation is in memory at a time. The
+ * tally of each conversation is cached, so that counting all of them again reads only those that have grown.
  */
 import type { RecordedEvent } from '../../domain/events/index.js'
-import { CONVERSATION_PREFIX, conversationOf, conversationStream } from '../../domain/values/ids.js'
+import {
+  CONVERSATION_PREFIX,
+  conversationOf,
+  conversationStream,
+  EDITION_PREFIX,
+  editionOf,
+} from '../../domain/values/ids.js'
 import { costOf, totalOf, type Charge, type Cost, type PriceTable } from '../../domain/reports/prices.js'
 import {
   addTallies,
@@ -18,7 +25,9 @@ import { readAhead, type OpenedStream } from '../recording/read-ahead.js'
 import { decodeEvent, isOfType, isUnreadableEvent } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
 import { findEstimator, isRegisteredEstimator } from '../recording/estimators.js'
-import { defaultEstimator, type FindEstimator } from '../../domain/values/tokens.js'
+import { builtInEstimators, defaultEstimator, type FindEstimator } from '../../domain/values/tokens.js'
+import type { StreamHead } from '../../ports/event-store.js'
+import type { CountedTally, Tallies } from '../../ports/tallies.js'
 
 // An estimator that is not registered here is replaced by the default: each message has its recorded count.
 const findCountable: FindEstimator = (name) => (isRegisteredEstimator(name) ? findEstimator(name) : defaultEstimator)
@@ -65,6 +74,14 @@ export interface StatsRequest {
   readonly prices: PriceTable
   /** Called with each conversation after it was counted. */
   readonly onConversation?: ((stats: ConversationStats) => void | Promise<void>) | undefined
+  /** Used for all conversations, not for one. Without it, every event is read. */
+  readonly cache?: TallyCache | undefined
+}
+
+interface TallyCache {
+  readonly tallies: Tallies
+  /** Called with the error if tallies cannot be cached. */
+  readonly onProblem: (error: unknown) => void
 }
 
 function priced({ models, ...tally }: Tally, prices: PriceTable): Stats {
@@ -106,9 +123,24 @@ function streamOf(log: Log, conversationId: string): OpenedStream {
   return { stream, events: log.store.readStream(stream) }
 }
 
+/** The tally of a conversation, and whether every process counts the same. */
+interface CountedConversation extends CountedTally {
+  readonly isCacheable: boolean
+}
+
 /** @param own the conversation's own stream */
-async function tallyOf(log: Log, conversationId: string, own: OpenedStream, editions: EditionStreams): Promise<Tally> {
-  const fold = new TallyFold(conversationId, findCountable)
+async function tallyOf(
+  log: Log,
+  conversationId: string,
+  own: OpenedStream,
+  editions: EditionStreams,
+): Promise<CountedConversation> {
+  let isCacheable = true
+  const fold = new TallyFold(conversationId, (name) => {
+    isCacheable &&= builtInEstimators.some((each) => each.name === name)
+    return findCountable(name)
+  })
+  let events = 0
   for (const stream of streamsOf(conversationId, editions)) {
     for await (const stored of stream === own.stream ? own.events : log.store.readStream(stream)) {
       const event = await decodeEvent(stored, log)
@@ -118,31 +150,123 @@ async function tallyOf(log: Log, conversationId: string, own: OpenedStream, edit
           : 0
       if (stream === own.stream) fold.take(event, chunkTokens)
       else fold.takeMade(event, chunkTokens)
+      events += 1
     }
   }
-  return fold.tally
+  return { conversationId, events, tally: fold.tally, isCacheable }
+}
+
+/** Like `tallyOf`. A problem of one conversation does not stop the others. */
+async function countOne(
+  log: Log,
+  own: OpenedStream,
+  editions: EditionStreams,
+): Promise<CountedConversation | UncountedConversation> {
+  const conversationId = conversationOf(own.stream) ?? ''
+  try {
+    return await tallyOf(log, conversationId, own, editions)
+  } catch (error) {
+    if (!isUnreadableEvent(error)) throw error
+    return { conversationId, reason: error.message }
+  }
+}
+
+/** The streams with this prefix, each with the revision of its last event. */
+async function* streamHeads({ store }: Log, prefix: string): AsyncIterable<StreamHead> {
+  if (store.streamHeads === undefined)
+    for await (const stream of store.streams(prefix)) yield { stream, revision: await store.streamRevision(stream) }
+  else yield* store.streamHeads(prefix)
+}
+
+/** The number of events of each conversation and its editions, in the order of `streams`. */
+async function countEvents(log: Log): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>()
+  for await (const { stream, revision } of streamHeads(log, CONVERSATION_PREFIX))
+    counts.set(conversationOf(stream) ?? '', revision + 1)
+  for await (const { stream, revision } of streamHeads(log, EDITION_PREFIX)) {
+    const conversationId = editionOf(stream)?.conversationId
+    const events = conversationId === undefined ? undefined : counts.get(conversationId)
+    if (conversationId !== undefined && events !== undefined) counts.set(conversationId, events + revision + 1)
+  }
+  return counts
+}
+
+/** Conversations of which tallies are read or written together. */
+const TALLIES_A_PAGE = 500
+
+/** Counts all conversations; those that have not grown since they were counted have their cached tally. */
+class TallyReader {
+  private readonly counted: CountedTally[] = []
+
+  constructor(
+    private readonly log: Log,
+    private readonly editions: EditionStreams,
+    private readonly cache: TallyCache | undefined,
+  ) {}
+
+  /** In the order of their ids' bytes. */
+  async *all(): AsyncIterable<CountedTally | UncountedConversation> {
+    const known = (await this.cache?.tallies.counted()) ?? new Map<string, number>()
+    // Reading all streams together is faster than reading many of them one by one.
+    const counts = known.size === 0 ? undefined : await countEvents(this.log)
+    const grown = [...(counts ?? [])].filter(([conversationId, events]) => known.get(conversationId) !== events)
+    yield* counts === undefined || grown.length > counts.size / 10
+      ? this.fromLog()
+      : this.fromCache(counts, new Set(grown.map(([conversationId]) => conversationId)))
+    await this.flush()
+  }
+
+  private async *fromLog(): AsyncIterable<CountedTally | UncountedConversation> {
+    for await (const own of readAhead(this.log, CONVERSATION_PREFIX)) yield await this.count(own)
+  }
+
+  private async *fromCache(
+    counts: ReadonlyMap<string, number>,
+    grown: ReadonlySet<string>,
+  ): AsyncIterable<CountedTally | UncountedConversation> {
+    const ids = [...counts.keys()]
+    for (let at = 0; at < ids.length; at += TALLIES_A_PAGE) {
+      const page = ids.slice(at, at + TALLIES_A_PAGE)
+      const found = await this.cache?.tallies.find(page.filter((conversationId) => !grown.has(conversationId)))
+      const byId = new Map(found?.map((tally) => [tally.conversationId, tally]))
+      for (const conversationId of page)
+        yield byId.get(conversationId) ?? (await this.count(streamOf(this.log, conversationId)))
+    }
+  }
+
+  private async count(own: OpenedStream): Promise<CountedTally | UncountedConversation> {
+    const counted = await countOne(this.log, own, this.editions)
+    if ('reason' in counted) return counted
+    if (counted.isCacheable && this.cache !== undefined) this.counted.push(counted)
+    if (this.counted.length >= TALLIES_A_PAGE) await this.flush()
+    return counted
+  }
+
+  private async flush(): Promise<void> {
+    await this.cache?.tallies.remember(this.counted.splice(0)).catch(this.cache.onProblem)
+  }
+}
+
+async function* countOnly(log: Log, conversationId: string, editions: EditionStreams): AsyncIterable<CountedTally> {
+  yield await tallyOf(log, conversationId, streamOf(log, conversationId), editions)
 }
 
 /** Counts conversations one by one, including their editions, and returns the totals. */
 export async function stats(
   log: Log,
-  { conversationId: only, prices, onConversation }: StatsRequest,
+  { conversationId: only, prices, onConversation, cache }: StatsRequest,
 ): Promise<TotalStats> {
   const editions = await editionStreams(log)
   const uncounted: UncountedConversation[] = []
   let total = EMPTY_TALLY
-  const conversations = only === undefined ? readAhead(log, CONVERSATION_PREFIX) : [streamOf(log, only)]
-  for await (const own of conversations) {
-    const conversationId = conversationOf(own.stream) ?? ''
-    let tally: Tally
-    try {
-      tally = await tallyOf(log, conversationId, own, editions)
-    } catch (error) {
-      // A problem of one conversation does not stop the others.
-      if (only !== undefined || !isUnreadableEvent(error)) throw error
-      uncounted.push({ conversationId, reason: error.message })
+  for await (const counted of only === undefined
+    ? new TallyReader(log, editions, cache).all()
+    : countOnly(log, only, editions)) {
+    if ('reason' in counted) {
+      uncounted.push(counted)
       continue
     }
+    const { conversationId, tally } = counted
     total = addTallies(total, tally)
     await onConversation?.({ conversationId, ...priced(tally, prices) })
   }
