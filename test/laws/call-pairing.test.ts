@@ -16,6 +16,7 @@ import { ToolNames } from '../../src/interfaces/page/reading/tool-names.js'
 import { formatMessages } from '../../src/application/summarizers/format-messages.js'
 import { toolActions } from '../../src/application/summarizers/tool-actions.js'
 import { repeated } from '../support/length.js'
+import { CallPairing, isOpenCall } from '../../src/domain/conversation/call-groups.js'
 import { contentText, toChatMessage, type MessageBody } from '../../src/domain/values/message.js'
 
 const AT = '2026-03-01T10:00:00.000Z'
@@ -187,6 +188,18 @@ it('each place has the same result for a call', () => {
         .slice(0, cut)
         .flatMap(({ role, expected }, at) => (role === 'assistant' && at > lastPrompt ? expected : []))
       expect(open).toEqual(expectedOpen.filter((name) => results[name] === undefined))
+    }),
+    { numRuns: repeated(600, 150) },
+  )
+})
+
+it('a call has no result yet by the last message with its id, whether a list is read from its beginning or its end', () => {
+  fc.assert(
+    fc.property(steps, (list) => {
+      const messages = messagesOf(list)
+      const pairing = new CallPairing()
+      for (const message of messages) pairing.take(message, undefined)
+      for (const id of ['0', '1', '2']) expect(pairing.isOpen(id)).toBe(isOpenCall(messages.toReversed(), id))
     }),
     { numRuns: repeated(600, 150) },
   )

@@ -95,8 +95,8 @@ function hasFailed(result: MessageToSummarize, effect: ToolEffect, digest: Outpu
  * Every call of the chunk, in order, with its outcome; a result without its call in the chunk is an action by itself.
  */
 export function toolActions(messages: readonly MessageToSummarize[]): readonly ToolAction[] {
-  const answered = answeredCalls(messages)
-  const results = resultsByCall<ToolCall, MessageToSummarize>(messages)
+  const answered = answeredCalls<ToolCall>(messages)
+  const results = resultsByCall<ToolCall, MessageToSummarize>(messages, answered)
   return messages.flatMap((message, index): readonly ToolAction[] => {
     const calls = (message.toolCalls ?? []).map((call) => actionOf(call, results.get(call), index))
     if (message.role !== 'tool' || answered.has(index)) return calls

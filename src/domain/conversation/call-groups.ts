@@ -26,6 +26,8 @@ export interface AnsweredCall<Call, By> {
 /** Pairs calls and results of messages that come one by one. */
 export class CallPairing<Call extends { readonly id: string }, By = unknown> {
   private readonly calls = new Map<string, AnsweredCall<Call, By>>()
+  /** The call ids of results that came before any call with their id. */
+  private readonly strays = new Set<string>()
 
   /**
    * Takes the next message.
@@ -36,8 +38,16 @@ export class CallPairing<Call extends { readonly id: string }, By = unknown> {
     for (const call of toolCalls) this.calls.set(call.id, { call, by, isFurther: false })
     if (toolCalls.length > 0 || role !== 'tool' || toolCallId === undefined) return undefined
     const answered = this.calls.get(toolCallId)
-    if (answered?.isFurther === false) this.calls.set(toolCallId, { ...answered, isFurther: true })
+    if (answered === undefined) this.strays.add(toolCallId)
+    else if (!answered.isFurther) this.calls.set(toolCallId, { ...answered, isFurther: true })
     return answered
+  }
+
+  /** Whether the last call with this id has no result yet; undefined if no message has the id. */
+  isOpen(callId: string): boolean | undefined {
+    const known = this.calls.get(callId)
+    if (known !== undefined) return !known.isFurther
+    return this.strays.has(callId) ? false : undefined
   }
 }
 
@@ -54,12 +64,16 @@ export function answeredCalls<Call extends { readonly id: string }>(
   return answered
 }
 
-/** The first result of each call that has one, by the call itself: ids repeat. */
+/**
+ * The first result of each call that has one, by the call itself: ids repeat.
+ * @param answered the answered calls of these messages
+ */
 export function resultsByCall<Call extends { readonly id: string }, Message extends CallingMessage<Call>>(
   messages: readonly Message[],
+  answered: ReadonlyMap<number, AnsweredCall<Call, number>> = answeredCalls<Call>(messages),
 ): ReadonlyMap<Call, Message> {
   const results = new Map<Call, Message>()
-  for (const [at, { call, isFurther }] of answeredCalls<Call>(messages)) {
+  for (const [at, { call, isFurther }] of answered) {
     const result = messages[at]
     if (!isFurther && result !== undefined) results.set(call, result)
   }

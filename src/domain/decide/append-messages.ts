@@ -1,6 +1,6 @@
 /** Appends all messages of a command, or none. A repeated message adds nothing. */
 import { either as E } from 'fp-ts'
-import { callGroups, isOpenCall } from '../conversation/call-groups.js'
+import { CallPairing, callGroups, isOpenCall } from '../conversation/call-groups.js'
 import { backwards } from '../conversation/units.js'
 import { liveMessage } from '../conversation/live-message.js'
 import type { Conversation } from '../conversation/conversation.js'
@@ -53,24 +53,21 @@ const RECENT_MESSAGES = 64
 
 /** The calls of a window that grows. */
 class WindowCalls {
-  /** Whether the last message with a call id is the call, for the first `tableLength` messages of the window. */
-  private readonly table = new Map<string, boolean>()
-  private tableLength = 0
+  /** The calls of the first `pairedLength` messages of the window. */
+  private readonly pairing = new CallPairing()
+  private pairedLength = 0
 
   constructor(private readonly pending: PendingState) {}
 
-  /** Whether the last message with this call id is the call; undefined if there is none. */
+  /** Whether the last call with this id has no result yet; undefined if no message has the id. */
   isOpen(callId: string): boolean | undefined {
     const { window } = this.pending.state
     const recentFrom = Math.max(0, window.length - RECENT_MESSAGES)
     const isOpenRecently = isOpenCall(backwards([window.slice(recentFrom)]), callId)
     if (isOpenRecently !== undefined) return isOpenRecently
-    for (const { toolCalls = [], toolCallId } of window.slice(this.tableLength, recentFrom)) {
-      for (const { id } of toolCalls) this.table.set(id, true)
-      if (toolCallId !== undefined) this.table.set(toolCallId, false)
-    }
-    this.tableLength = Math.max(this.tableLength, recentFrom)
-    return this.table.get(callId)
+    for (const message of window.slice(this.pairedLength, recentFrom)) this.pairing.take(message, undefined)
+    this.pairedLength = Math.max(this.pairedLength, recentFrom)
+    return this.pairing.isOpen(callId)
   }
 }
 
