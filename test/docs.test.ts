@@ -123,3 +123,17 @@ it('no page lets npm fetch the package by its name, which is not in the registry
   )
   expect(found).toEqual([])
 })
+
+/** The code blocks of the documents, by the language that they name. */
+const codeBlocks = documents.flatMap((document) =>
+  [...readFileSync(document, 'utf8').matchAll(/^ *```(\w+)[^\n]*\n([\s\S]*?)^ *```$/gmu)].map(
+    ([, language = '', code = '']) => ({ document, language, code }),
+  ),
+)
+
+it('a program with `using` names a TypeScript file, since Node 20 and 22 reject it in JavaScript', () => {
+  const withUsing = codeBlocks.filter(({ code }) => /\busing \w+ =/u.test(code))
+  expect(withUsing.length).toBeGreaterThan(0)
+  expect(withUsing.filter(({ language, code }) => language !== 'ts' || !/^\/\/ \S+\.ts\n/u.test(code))).toEqual([])
+  expect(codeBlocks.filter(({ language }) => language === 'js').length).toBeGreaterThan(0)
+})

@@ -376,7 +376,7 @@ function codeBlocks(): Record<string, string> {
   const blocks: Record<string, string> = {}
   for (const page of pages) {
     const text = readFileSync(page, 'utf8')
-    for (const { 1: code = '', index } of text.matchAll(/^```(?:ts|typescript)\n(.*?)^```$/gmsu)) {
+    for (const { 1: code = '', index } of text.matchAll(/^```(?:ts|typescript|js)\n(.*?)^```$/gmsu)) {
       blocks[`blocks/${page.replaceAll(/\W/gu, '-')}-${String(text.slice(0, index).split('\n').length)}.ts`] = code
     }
   }
