@@ -11,6 +11,8 @@ import { readTemplate } from '../../src/adapters/pglite/database-template.js'
 import { openLedger } from '../../src/index.js'
 import { longTest } from '../support/length.js'
 
+globalThis.unpacksTemplate = true
+
 let home: string
 beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), 'ledger-'))

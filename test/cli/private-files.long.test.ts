@@ -7,6 +7,9 @@ import { openLedger } from '../../src/index.js'
 import { runCli, type CliResult } from '../support/cli.js'
 import { talk } from '../support/conversations.js'
 
+// The modes of the files that the engine unpacks.
+globalThis.unpacksTemplate = true
+
 let root: string
 let umask: number
 let clean: string

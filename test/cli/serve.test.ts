@@ -8,7 +8,10 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { runCli, spawnCli, startCli } from '../support/cli.js'
 import { certificateIn, certificateOfTime } from '../support/kurrentdb/certificate.js'
+import { keepEngines } from '../support/kept-engines.js'
 import { longTest } from '../support/length.js'
+
+keepEngines()
 
 let cwd: string
 beforeAll(async () => {

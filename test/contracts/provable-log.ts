@@ -19,8 +19,13 @@ export interface ProvenLedger {
 
 /** Appends messages that say their number and their conversation. */
 export async function say(ledger: Ledger, conversation: string, messages: number): Promise<void> {
-  for (let at = 0; at < messages; at += 1)
-    await ledger.append(conversation, { role: 'user', content: `message ${String(at)} of ${conversation}` })
+  await ledger.append(
+    conversation,
+    Array.from({ length: messages }, (_none, at) => ({
+      role: 'user' as const,
+      content: `message ${String(at)} of ${conversation}`,
+    })),
+  )
 }
 
 /** Runs the contract. `run` is `describe`, or skips it. */

@@ -192,7 +192,7 @@ for (const { target: tested, run } of targets)
       expect(await shinglesInFiles(folder, SECRET)).toEqual([])
       // An erasure in the target alone does not reach the read models of the source.
       const remains = await shinglesInFiles(folder, ADDRESS)
-      expect(remains.filter(({ file }) => !file.startsWith(`from/`))).toEqual([])
+      expect(remains.filter(({ where }) => !where.startsWith(`from/`))).toEqual([])
     })
   })
 

@@ -17,8 +17,9 @@ import { SMALL } from '../support/conversations.js'
 import { ErasingWorld, erasingHistories } from '../support/erasing-world.js'
 import { createTestClock } from '../support/harness.js'
 import { repeated, serverDescribe } from '../support/length.js'
+import type { FoundPiece } from '../support/erased-pieces.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
-import { shinglesInFiles, type Remain } from '../support/shingles.js'
+import { shinglesInFiles } from '../support/shingles.js'
 
 jest.setTimeout(600_000)
 
@@ -54,7 +55,7 @@ serverDescribe('on a Postgres server', () => {
     openLedger({ store: address, keys: join(folder, 'keys'), erasable: true, policy: SMALL })
 
   /** Pieces of texts in a dump of the database. */
-  async function inDump(...texts: readonly string[]): Promise<Remain[]> {
+  async function inDump(...texts: readonly string[]): Promise<FoundPiece[]> {
     const dumps = await mkdtemp(join(folder, 'dump-'))
     const { stdout } = await promisify(execFile)('pg_dump', [database.address], { maxBuffer: 2 ** 30 })
     await writeFile(join(dumps, 'dump.sql'), stdout)

@@ -1,5 +1,5 @@
 /** Transcripts that are imported again and again while they grow, and by several at once. */
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { appendFile, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,30 +13,31 @@ import { longTest } from '../support/length.js'
 
 let folder: string
 let db: Database
-let ledgers: readonly Ledger[]
+let ledger: Ledger
 
-beforeEach(async () => {
+beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'transcripts-'))
   db = await openTestDatabase()
-  ledgers = [await ledgerOn(db, { alone: false }), await ledgerOn(db, { alone: false })]
+  ledger = await ledgerOn(db, { alone: false })
 })
-afterEach(async () => {
-  for (const ledger of ledgers) await ledger.close()
+afterAll(async () => {
+  await ledger.close()
   await rm(folder, { recursive: true })
 })
 
-const idsIn = async (ledger: Ledger, conversationId: string): Promise<readonly string[]> => {
+const idsIn = async (conversationId: string): Promise<readonly string[]> => {
   const ids: string[] = []
   for await (const event of ledger.log(conversationId))
     if (event.type === 'MessageAppended') ids.push(event.data.messageId)
   return ids
 }
 
+const listed = async (prefix: string) =>
+  (await ledger.list()).conversations.filter(({ conversationId }) => conversationId.startsWith(prefix))
+
 it('reads only what was appended, of each program that writes lines, and the whole where it may not go on', async () => {
-  const [ledger] = ledgers
-  if (ledger === undefined) return
   for (const [number, whose] of ['claude-code', 'codex', 'pi', 'gemini'].entries()) {
-    const session = sessionOf(number, `session-${String(number)}`)
+    const session = sessionOf(number, `growing-${String(number)}`)
     const text = (from: number, to: number): string =>
       Array.from({ length: to - from }, (_none, at) => `${session.line(from + at).text}\n`).join('')
     const file = join(folder, `${whose}.jsonl`)
@@ -59,27 +60,26 @@ it('reads only what was appended, of each program that writes lines, and the who
     const expected = Array.from({ length: 25 }, (_none, at) => session.line(at).messageId).filter(
       (id) => id !== undefined,
     )
-    expect(await idsIn(ledger, session.conversationId)).toEqual(expected)
+    expect(await idsIn(session.conversationId)).toEqual(expected)
   }
   expect((await ledger.admin.verify()).problems).toEqual([])
 })
 
 longTest('takes what two import at once, while it is written, each thing once and in its order', async () => {
+  await using second = await ledgerOn(db, { alone: false })
   const lines = claudeCodeLines(60, [9, 19, 29, 39, 49])
   const file = join(folder, 'session-1.jsonl')
   const half = lines.length / 2
   await writeFile(file, `${lines.slice(0, half).join('\n')}\n`)
   const take = (): Promise<unknown> =>
-    Promise.all(ledgers.map((ledger) => ledger.transcripts.import(file, { resumable: true })))
+    Promise.all([ledger, second].map((each) => each.transcripts.import(file, { resumable: true })))
   await take()
   for (let at = half; at < lines.length; at += 12) {
     await appendFile(file, `${lines.slice(at, at + 12).join('\n')}\n`)
     await take()
   }
-  const [ledger] = ledgers
-  if (ledger === undefined) return
   const ids = lines.flatMap((line) => /"uuid":"([uarb]\d+)"/u.exec(line)?.[1] ?? [])
-  expect(await idsIn(ledger, 'claude-code/session-1')).toEqual(ids)
+  expect(await idsIn('claude-code/session-1')).toEqual(ids)
   const compactions: string[] = []
   for await (const event of ledger.log('claude-code/session-1'))
     if (event.type === 'CompactionObserved') compactions.push(event.data.sourceId)
@@ -90,10 +90,11 @@ longTest('takes what two import at once, while it is written, each thing once an
 it.each([false, true])(
   'reads a file again that another program wrote anew between two looks (resumable: %s)',
   async (resumable) => {
-    const [first, second] = [sessionOf(0, 'session-0'), sessionOf(2, 'session-2')]
+    const name = `anew-${String(resumable)}`
+    const [first, second] = [sessionOf(0, name), sessionOf(2, name)]
     const text = (session: typeof first): string =>
       Array.from({ length: 12 }, (_none, at) => `${session.line(at).text}\n`).join('')
-    const file = join(folder, 'log.jsonl')
+    const file = join(folder, `${name}.jsonl`)
     await writeFile(file, text(first))
     // The lookup knows the program of this file by now, but has not read the file.
     let isWritten = false
@@ -104,50 +105,45 @@ it.each([false, true])(
       }
       return await db.query(sql, values)
     }
-    const ledger = await ledgerOn(
-      new Proxy(db, { get: (of, name) => (name === 'query' ? query : Reflect.get(of, name)) }),
+    await using reading = await ledgerOn(
+      new Proxy(db, { get: (of, property) => (property === 'query' ? query : Reflect.get(of, property)) }),
       {
         alone: false,
       },
     )
-    await expect(ledger.transcripts.import(file, { resumable })).rejects.toThrow('is not a transcript of claude-code')
+    await expect(reading.transcripts.import(file, { resumable })).rejects.toThrow('is not a transcript of claude-code')
     expect(isWritten).toBe(true)
-    expect(await ledger.transcripts.import(file, { resumable })).toMatchObject({
+    expect(await reading.transcripts.import(file, { resumable })).toMatchObject({
       program: 'pi',
       unchanged: false,
       conversations: [{ conversationId: second.conversationId }],
     })
-    expect(await ledger.transcripts.import(file, { resumable })).toMatchObject({ unchanged: true })
-    await ledger.close()
+    expect(await reading.transcripts.import(file, { resumable })).toMatchObject({ unchanged: true })
   },
 )
 
 it('refuses a resumable that is neither true nor false', async () => {
   // @ts-expect-error -- a careless caller
-  await expect(ledgers[0]?.transcripts.import(join(folder, 'x.jsonl'), { resumable: 'yes' })).rejects.toThrow(
+  await expect(ledger.transcripts.import(join(folder, 'x.jsonl'), { resumable: 'yes' })).rejects.toThrow(
     'resumable must be true or false',
   )
 })
 
 it('counts what the compactions of a transcript lost, so that lists have it', async () => {
-  const [ledger] = ledgers
-  if (ledger === undefined) return
-  const file = join(folder, 'session.jsonl')
-  await writeFile(file, `${claudeCodeLines(6, [3]).join('\n')}\n`)
+  const file = join(folder, 'counted.jsonl')
+  await writeFile(file, `${claudeCodeLines(6, [3], 'counted').join('\n')}\n`)
   const [imported] = (await ledger.transcripts.import(file)).conversations
-  const { totals } = await ledger.forgotten('claude-code/session-1')
+  const { totals } = await ledger.forgotten('claude-code/counted')
   expect(imported).toMatchObject({ compactions: 1, lost: totals.all.verdicts.lost })
-  expect((await ledger.list()).conversations).toMatchObject([{ compactions: 1, lost: totals.all.verdicts.lost }])
+  expect(await listed('claude-code/counted')).toMatchObject([{ compactions: 1, lost: totals.all.verdicts.lost }])
 })
 
 it('takes the time of the file for a transcript without times, and the words of the model for one without requests', async () => {
-  const [ledger] = ledgers
-  if (ledger === undefined) return
   const file = join(folder, '.aider.chat.history.md')
   await writeFile(file, '> Git repo: .git  \n\nThe berths are numbered from 1.\n\n> Ok  \n\n')
   await utimes(file, new Date(), new Date('2026-03-10T08:00:00.000Z'))
   await ledger.transcripts.import(file)
-  expect((await ledger.list()).conversations).toMatchObject([
+  expect(await listed('aider/')).toMatchObject([
     { title: 'The berths are numbered from 1.', lastMessageAt: '2026-03-10T08:00:00.000Z' },
   ])
 })
@@ -160,10 +156,10 @@ it('takes records again after a call that rejected, each once', async () => {
         ? () => Promise.reject(new Error('the connection is cut'))
         : Reflect.get(target, name, target),
   })
-  const ledger = await ledgerOn(cut, { alone: false, onProblem: () => undefined })
-  const session = sessionOf(0, 'session-0')
+  await using writing = await ledgerOn(cut, { alone: false, onProblem: () => undefined })
+  const session = sessionOf(0, 'cut-off')
   const lines = Array.from({ length: 24 }, (_none, at) => session.line(at))
-  const opened = await ledger.transcripts.open('session-0.jsonl', { from: 'claude-code' })
+  const opened = await writing.transcripts.open('cut-off.jsonl', { from: 'claude-code' })
   const record = (from: number, to: number): Promise<unknown> =>
     opened.record(lines.slice(from, to).map(({ text }): unknown => JSON.parse(text)))
   await record(0, 10)
@@ -172,6 +168,5 @@ it('takes records again after a call that rejected, each once', async () => {
   isCut = false
   await record(10, 24)
   const expected = lines.map(({ messageId }) => messageId).filter((id) => id !== undefined)
-  expect(await idsIn(ledger, session.conversationId)).toEqual(expected)
-  await ledger.close()
+  expect(await idsIn(session.conversationId)).toEqual(expected)
 })

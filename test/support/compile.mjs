@@ -7,6 +7,7 @@ import { buildSync } from 'esbuild'
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { writeEmptyFolder } from './empty-folder.mjs'
 import { writeScript } from './source-bundle.mjs'
 
 export default async function compile() {
@@ -17,6 +18,7 @@ export default async function compile() {
   )
   if (status !== 0) throw new Error(`the program does not compile:\n${stdout}`)
   await writeScript()
+  await writeEmptyFolder()
   const programs = join('test', 'support', 'programs')
   buildSync({
     entryPoints: readdirSync(programs).map((file) => join(programs, file)),

@@ -7,20 +7,10 @@
  */
 import { PGlite } from '@electric-sql/pglite'
 import { vector } from '@electric-sql/pglite-pgvector'
-import { readdir, readFile } from 'node:fs/promises'
-import { brotliDecompressSync } from 'node:zlib'
-
-const dist = new URL('../../dist/', import.meta.url)
-const SHA256_BYTES = 32
+import { copyEmptyFolder } from './empty-folder.mjs'
+import { readTemplate } from './template-file.mjs'
 
 let template
-
-/** The empty database that scripts/build.mjs makes. */
-async function readTemplate() {
-  const name = (await readdir(dist)).find((file) => file.endsWith('.template'))
-  const file = await readFile(new URL(name, dist))
-  return new Blob([brotliDecompressSync(file.subarray(SHA256_BYTES))])
-}
 
 /** The engine's timer of ten seconds would keep the worker alive (`freeTimers` in src/adapters/pglite/sql.ts). */
 function unrefTimers(db) {
@@ -90,5 +80,6 @@ export const engines = {
     return db
   },
   release,
+  copyEmptyFolder,
   isUsed: (db, file) => used.get(db) === file,
 }

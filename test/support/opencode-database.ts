@@ -190,7 +190,7 @@ export interface CountedByQuery {
   readonly compactions: number
 }
 
-const one = (path: string, sql: string): number => Number(sqlite(path, sql, '-readonly'))
+const one = (path: string, sql: string): number => Number(sqlite(path, sql, { isReadOnly: true, mode: 'list' }))
 
 /** Counts by SQL, with no code of the importer. In these databases a copy has the time of its original. */
 export function countByQuery(path: string): CountedByQuery {

@@ -20,6 +20,7 @@ export { types }
 
 interface Engines {
   template(): Promise<Blob>
+  copyEmptyFolder(folder: string): void
   take(file: object): Promise<Package>
   release(engine: Package): Promise<void>
   isUsed(engine: Package, file: object): boolean
@@ -30,6 +31,9 @@ declare global {
   /** The engines of directories, in test files of the command line. */
   // oxlint-disable-next-line no-var -- see above
   var keptEngines: KeptEngines | undefined
+  /** Whether a new folder comes from the template itself, in test files of that. */
+  // oxlint-disable-next-line no-var -- see above
+  var unpacksTemplate: boolean | undefined
 }
 
 /** Names this test file to the engines of its worker. */
@@ -119,12 +123,25 @@ const folderOf = ({ fs }: PGliteOptions): string | undefined => {
   return typeof folder === 'string' ? folder : undefined
 }
 
+/** The engine clears its page cache when it starts, which takes longer than everything else that a small database needs. */
+const smallCache = (params: readonly string[]): string[] =>
+  params.map((param) => (param.startsWith('shared_buffers=') ? 'shared_buffers=4MB' : param))
+
+/** A database in a folder. A new one is a copy of the files that the template contains. */
+function startInFolder(target: typeof Package, { loadDataDir, ...options }: PGliteOptions, folder: string): Package {
+  if (loadDataDir !== undefined) testEngines.copyEmptyFolder(folder)
+  return new target({ ...options, startParams: smallCache(options.startParams ?? Package.defaultStartParams) })
+}
+
 /** The package's class, which takes an engine of the worker for a database in memory. */
 export const PGlite = new Proxy(Package, {
   construct(target, [options]: [PGliteOptions]) {
     if (options.fs === undefined) return new PooledEngine(options)
     const folder = folderOf(options)
-    const start = (): Package => new target(options)
+    const start = (): Package =>
+      folder === undefined || globalThis.unpacksTemplate === true
+        ? new target(options)
+        : startInFolder(target, options, folder)
     return folder === undefined || globalThis.keptEngines === undefined
       ? start()
       : globalThis.keptEngines.open(folder, start)

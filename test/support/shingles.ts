@@ -1,18 +1,12 @@
 /** Finds remains of a text in files: pieces of eight bytes, in UTF-8 and in UTF-16. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
+import { ErasedPieces, type FoundPiece } from './erased-pieces.js'
 
 const BYTES = 8
 
 const shinglesOf = (bytes: Buffer): Buffer[] =>
   Array.from({ length: Math.max(0, bytes.length - BYTES + 1) }, (_none, at) => bytes.subarray(at, at + BYTES))
-
-/** A piece of the text in a file. */
-export interface Remain {
-  readonly file: string
-  readonly at: number
-  readonly piece: string
-}
 
 /** The first piece of the text in these bytes, as text; empty if there is none. */
 export function shinglesIn(bytes: Buffer, text: string): string[] {
@@ -21,19 +15,14 @@ export function shinglesIn(bytes: Buffer, text: string): string[] {
 }
 
 /** The first piece of the text in each file of a folder that has one. */
-export async function shinglesInFiles(folder: string, text: string): Promise<Remain[]> {
-  const shingles = [...shinglesOf(Buffer.from(text, 'utf8')), ...shinglesOf(Buffer.from(text, 'utf16le'))]
-  const found: Remain[] = []
+export async function shinglesInFiles(folder: string, text: string): Promise<FoundPiece[]> {
+  const pieces = new ErasedPieces()
+  pieces.add(text)
+  const found: FoundPiece[] = []
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue
     const file = join(entry.parentPath, entry.name)
-    const content = await readFile(file)
-    for (const shingle of shingles) {
-      const at = content.indexOf(shingle)
-      if (at === -1) continue
-      found.push({ file: relative(folder, file), at, piece: content.toString('latin1', at - 20, at + 60) })
-      break
-    }
+    found.push(...pieces.findIn(await readFile(file), relative(folder, file), () => false).slice(0, 1))
   }
   return found
 }

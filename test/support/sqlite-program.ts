@@ -1,6 +1,9 @@
 /** SQLite in tests: `node:sqlite`, or the program `sqlite3` for a Node that does not have it. */
-import { jest } from '@jest/globals'
-import { spawnSync } from 'node:child_process'
+import { afterAll, jest } from '@jest/globals'
+import { spawn, spawnSync } from 'node:child_process'
+import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Database } from '../../src/application/importers/sqlite.js'
 
 export const hasSqlite = spawnSync('sqlite3', ['--version']).status === 0
@@ -30,12 +33,73 @@ export function writeSqlite(path: string, sql: string): void {
   }
 }
 
-/** Runs statements. @returns what the program prints */
-export function sqlite(path: string, sql: string, ...flags: readonly string[]): string {
-  const { status, stdout, stderr } = spawnSync('sqlite3', [...flags, path], { input: sql, encoding: 'utf8' })
-  if (status !== 0) throw new Error(stderr)
-  return stdout
+const END = '-- end of the answer --'
+
+/** One process for all statements of a test file: starting one takes thirty times as long as a statement. */
+class SqliteProcess {
+  readonly #input: number
+  readonly #output: number
+
+  constructor() {
+    const folder = mkdtempSync(join(tmpdir(), 'sqlite-'))
+    const [input, output] = [join(folder, 'input'), join(folder, 'output')]
+    spawnSync('mkfifo', [input, output])
+    // A pipe that is opened for both directions does not wait for the other end.
+    this.#input = openSync(input, constants.O_RDWR)
+    const from = openSync(input, constants.O_RDONLY)
+    const to = openSync(output, constants.O_RDWR)
+    this.#output = openSync(output, constants.O_RDONLY)
+    spawn('sqlite3', ['-batch'], { stdio: [from, to, to] }).unref()
+    for (const end of [from, to]) closeSync(end)
+    rmSync(folder, { recursive: true })
+  }
+
+  run(path: string, sql: string, { isReadOnly, mode }: SqliteOptions): string {
+    const words = [
+      `.open ${isReadOnly ? '--readonly ' : ''}'${path}'`,
+      `.mode ${mode}`,
+      `${sql}\n;`,
+      '.open :memory:',
+      `.print '${END}'`,
+    ]
+    writeSync(this.#input, `${words.join('\n')}\n`)
+    const chunks: Buffer[] = []
+    const chunk = Buffer.alloc(2 ** 16)
+    const end = Buffer.from(`${END}\n`)
+    while (!Buffer.concat(chunks.slice(-2)).subarray(-end.length).equals(end)) {
+      const size = readSync(this.#output, chunk)
+      if (size === 0) throw new Error('sqlite3 has ended')
+      chunks.push(Buffer.from(chunk.subarray(0, size)))
+    }
+    const printed = Buffer.concat(chunks).toString('utf8').slice(0, -end.length)
+    if (/^(?:Parse error|Runtime error|Error)\b/mu.test(printed)) throw new Error(printed)
+    return printed
+  }
+
+  /** Without a writer of its input, the process ends. */
+  close(): void {
+    closeSync(this.#input)
+    closeSync(this.#output)
+  }
 }
+
+interface SqliteOptions {
+  readonly isReadOnly: boolean
+  readonly mode: 'list' | 'json'
+}
+
+let running: SqliteProcess | undefined
+afterAll(() => {
+  running?.close()
+  running = undefined
+})
+
+/** Runs statements with the program `sqlite3`. @returns what it prints */
+export const sqlite = (
+  path: string,
+  sql: string,
+  options: SqliteOptions = { isReadOnly: false, mode: 'list' },
+): string => (running ??= new SqliteProcess()).run(path, sql, options)
 
 /** A value as SQL. */
 const quoted = (value: unknown): string => {
@@ -53,7 +117,7 @@ export const insert = (table: string, row: Readonly<Record<string, unknown>>): s
 export const connect = (path: string): Database => ({
   all(sql, ...values) {
     const bound = values.reduce<string>((text, value) => text.replace('?', () => quoted(value)), sql)
-    const printed = sqlite(path, `${bound};`, '-readonly', '-json')
+    const printed = sqlite(path, bound, { isReadOnly: true, mode: 'json' })
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the program prints a list of objects
     return printed.trim() === '' ? [] : (JSON.parse(printed) as Readonly<Record<string, unknown>>[])
   },
