@@ -21,15 +21,14 @@ const summarizer = createSummarizerFrom(() => Promise.resolve('They worked.'))
 
 /** Appends messages with names and numbers, and compacts. */
 async function talk(conversationId: string, from: number, to: number): Promise<void> {
-  for (let at = from; at < to; at += 1)
-    await ledger.append(
-      conversationId,
-      {
-        role: at % 2 === 0 ? 'user' : 'assistant',
-        content: `Look at src/module-${String(at)}/part-${String(at * 7)}.ts: port ${String(4_000 + at)} fails with E${String(1_000 + at)}.`,
-      },
-      { policy: POLICY },
-    )
+  const messages = Array.from({ length: to - from }, (_none, place) => {
+    const at = from + place
+    return {
+      role: at % 2 === 0 ? ('user' as const) : ('assistant' as const),
+      content: `Look at src/module-${String(at)}/part-${String(at * 7)}.ts: port ${String(4_000 + at)} fails with E${String(1_000 + at)}.`,
+    }
+  })
+  await ledger.append(conversationId, messages, { policy: POLICY })
   await ledger.compact(conversationId, { force: true })
 }
 

@@ -8,6 +8,7 @@ import { ownContent } from '../../src/domain/text/authorship.js'
 import { contentText } from '../../src/domain/values/message.js'
 import { startProxy, type ProxyServer } from '../../src/interfaces/proxy/server.js'
 import { isOfType } from '../../src/application/recording/read-event.js'
+import { combinations, isLong } from '../support/length.js'
 import { chat } from '../support/upstream-answers.js'
 import { startUpstream, type UpstreamStub } from '../support/upstream-stub.js'
 
@@ -253,6 +254,12 @@ class Session {
   }
 }
 
+/** Each mode tries every second case. `npm run test:all` tries every case in both modes. */
+const tried =
+  (mode: (typeof MODES)[number]) =>
+  (_case: unknown, at: number): boolean =>
+    isLong || at % MODES.length === MODES.indexOf(mode)
+
 describe.each(MODES)('in the mode %s', (mode) => {
   it.each([
     'Please provide a concise summary of our conversation so far.',
@@ -266,7 +273,7 @@ describe.each(MODES)('in the mode %s', (mode) => {
     expect([...session.ids]).toHaveLength(1)
   })
 
-  it.each(PROGRAMS.filter(({ headers }) => headers === undefined))(
+  it.each(PROGRAMS.filter(({ headers }) => headers === undefined).filter(tried(mode)))(
     'a question of $name about a conversation that is not recorded is in no other one, however equal its first words',
     async ({ name, ask }) => {
       const greeting = [user('Hello.'), assistant('OK, done.')]
@@ -282,51 +289,54 @@ describe.each(MODES)('in the mode %s', (mode) => {
     },
   )
 
-  it.each(PROGRAMS)('a question of $name is no message, and its compaction is in its conversation', async (program) => {
-    const words = `as ${program.name} does it, ${mode}`
-    const sessions = ['left', 'right'].map((side) => new Session(program, mode, `${side} of ${program.name}`, words))
-    const summaries: string[] = []
-    for (const session of sessions) summaries.push(await session.run())
-    for (const [at, session] of sessions.entries()) {
-      // The question came with the conversation of the turns.
-      expect([...session.ids]).toHaveLength(1)
-      const [id = ''] = session.ids
-      const appended: string[] = []
-      const found: string[] = []
-      const withdrawn = new Set<string>()
-      for await (const event of ledger.log(id))
-        if (isOfType(event, 'MessagesWithdrawn'))
-          for (const { messageId } of event.data.messages) withdrawn.add(messageId)
-      for await (const event of ledger.log(id)) {
-        if (isOfType(event, 'MessageAppended') && !withdrawn.has(event.data.messageId))
-          appended.push(`${event.data.role}: ${contentText(ownContent(event.data))}`)
-        if (isOfType(event, 'CompactionObserved'))
-          found.push(event.data.summary.kind === 'text' ? event.data.summary.text : event.data.summary.kind)
+  it.each(PROGRAMS.filter(tried(mode)))(
+    'a question of $name is no message, and its compaction is in its conversation',
+    async (program) => {
+      const words = `as ${program.name} does it, ${mode}`
+      const sessions = ['left', 'right'].map((side) => new Session(program, mode, `${side} of ${program.name}`, words))
+      const summaries: string[] = []
+      for (const session of sessions) summaries.push(await session.run())
+      for (const [at, session] of sessions.entries()) {
+        // The question came with the conversation of the turns.
+        expect([...session.ids]).toHaveLength(1)
+        const [id = ''] = session.ids
+        const appended: string[] = []
+        const found: string[] = []
+        const withdrawn = new Set<string>()
+        for await (const event of ledger.log(id))
+          if (isOfType(event, 'MessagesWithdrawn'))
+            for (const { messageId } of event.data.messages) withdrawn.add(messageId)
+        for await (const event of ledger.log(id)) {
+          if (isOfType(event, 'MessageAppended') && !withdrawn.has(event.data.messageId))
+            appended.push(`${event.data.role}: ${contentText(ownContent(event.data))}`)
+          if (isOfType(event, 'CompactionObserved'))
+            found.push(event.data.summary.kind === 'text' ? event.data.summary.text : event.data.summary.kind)
+        }
+        expect(found).toEqual([expect.stringContaining(summaries[at] ?? '')])
+        expect(appended.filter((text) => !text.startsWith('system:') && !text.includes(summaries[at] ?? ''))).toEqual([
+          `user: Count the hulls, ${words}.`,
+          `assistant: Which ones, ${words}?`,
+          `user: All of them. Never touch quay ${session.mark}.`,
+          `assistant: Nine, says ${session.mark}.`,
+          ...(program.goesOn === true ? [`assistant: It goes on, says ${session.mark}.`] : []),
+          `user: And the cranes, ${session.mark}?`,
+          `assistant: Four, says ${session.mark}.`,
+        ])
+        const { statedRules } = await ledger.recall(id)
+        expect(statedRules.map(({ text }) => text)).toEqual([`Never touch quay ${session.mark}.`])
       }
-      expect(found).toEqual([expect.stringContaining(summaries[at] ?? '')])
-      expect(appended.filter((text) => !text.startsWith('system:') && !text.includes(summaries[at] ?? ''))).toEqual([
-        `user: Count the hulls, ${words}.`,
-        `assistant: Which ones, ${words}?`,
-        `user: All of them. Never touch quay ${session.mark}.`,
-        `assistant: Nine, says ${session.mark}.`,
-        ...(program.goesOn === true ? [`assistant: It goes on, says ${session.mark}.`] : []),
-        `user: And the cranes, ${session.mark}?`,
-        `assistant: Four, says ${session.mark}.`,
-      ])
-      const { statedRules } = await ledger.recall(id)
-      expect(statedRules.map(({ text }) => text)).toEqual([`Never touch quay ${session.mark}.`])
-    }
-    const { conversations } = await ledger.list({ grep: words })
-    expect(conversations.map(({ conversationId }) => conversationId).toSorted()).toEqual(
-      sessions.flatMap(({ ids }) => [...ids]).toSorted(),
-    )
-  })
+      const { conversations } = await ledger.list({ grep: words })
+      expect(conversations.map(({ conversationId }) => conversationId).toSorted()).toEqual(
+        sessions.flatMap(({ ids }) => [...ids]).toSorted(),
+      )
+    },
+  )
 })
 
 describe.each(MODES)('a quotation without the calls of the answers, in the mode %s', (mode) => {
-  const cases = PROGRAMS.slice(0, 3).flatMap((program) =>
-    (['all', 'a part of the last turn'] as const).map((part) => ({ name: program.name, part, program })),
-  )
+  const cases = combinations(PROGRAMS.slice(0, 3), ['all', 'a part of the last turn'] as const)
+    .map(([program, part]) => ({ name: program.name, part, program }))
+    .filter(tried(mode))
   it.each(cases)('of $name, of $part, is about the conversation with these calls', async ({ name, part, program }) => {
     const words = `${name} with calls, ${part}, ${mode}`
     const instructions = system(`You are ${words}.`)

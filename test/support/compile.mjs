@@ -5,18 +5,43 @@
  */
 import { buildSync } from 'esbuild'
 import { spawnSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeEmptyFolder } from './empty-folder.mjs'
 import { writeScript } from './source-bundle.mjs'
 
-export default async function compile() {
+/** Has the time at which the last build of a test run began. */
+const STAMP = join('dist', 'test', 'built')
+
+/** Everything that scripts/build.mjs reads; the packages by their versions. */
+const INPUTS = ['src', 'projections', 'examples', 'scripts', '.']
+
+function isBuilt() {
+  if (!existsSync(STAMP)) return false
+  const { mtimeMs } = statSync(STAMP)
+  return INPUTS.flatMap((folder) =>
+    readdirSync(folder, { recursive: folder !== '.', withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name)),
+  ).every((file) => statSync(file).mtimeMs < mtimeMs)
+}
+
+function build() {
+  if (isBuilt()) return
+  const began = new Date()
   const { status, stdout } = spawnSync(
     process.execPath,
     ['scripts/build.mjs', '--incremental', '--tsBuildInfoFile', 'dist/.tsbuildinfo'],
     { encoding: 'utf8' },
   )
   if (status !== 0) throw new Error(`the program does not compile:\n${stdout}`)
+  mkdirSync(join('dist', 'test'), { recursive: true })
+  writeFileSync(STAMP, '')
+  utimesSync(STAMP, began, began)
+}
+
+export default async function compile() {
+  build()
   await writeScript()
   await writeEmptyFolder()
   const programs = join('test', 'support', 'programs')

@@ -123,14 +123,17 @@ const folderOf = ({ fs }: PGliteOptions): string | undefined => {
   return typeof folder === 'string' ? folder : undefined
 }
 
-/** The engine clears its page cache when it starts, which takes longer than everything else that a small database needs. */
-const smallCache = (params: readonly string[]): string[] =>
-  params.map((param) => (param.startsWith('shared_buffers=') ? 'shared_buffers=4MB' : param))
+/** As in engines.mjs: a small page cache, and no zeros in new files of the write-ahead log. */
+const quickly = (params: readonly string[] = Package.defaultStartParams): string[] => [
+  ...params.map((param) => (param.startsWith('shared_buffers=') ? 'shared_buffers=4MB' : param)),
+  '-c',
+  'wal_init_zero=off',
+]
 
 /** A database in a folder. A new one is a copy of the files that the template contains. */
 function startInFolder(target: typeof Package, { loadDataDir, ...options }: PGliteOptions, folder: string): Package {
   if (loadDataDir !== undefined) testEngines.copyEmptyFolder(folder)
-  return new target({ ...options, startParams: smallCache(options.startParams ?? Package.defaultStartParams) })
+  return new target({ ...options, startParams: quickly(options.startParams) })
 }
 
 /** The package's class, which takes an engine of the worker for a database in memory. */
