@@ -12,7 +12,7 @@ import { existsSync } from 'node:fs'
 import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, extname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { brotliCompress, constants } from 'node:zlib'
 
@@ -102,13 +102,61 @@ const entries = () => [
 
 /** Checks the types, and writes the declarations that the package needs. Returns the status of the compiler. */
 async function writeTypes() {
-  const status = await runCompiler()
-  if (status !== 0 || (await pruneTypes())) return status
-  // An incremental build does not write again what an earlier one deleted.
-  await rm(join(dist, '.tsbuildinfo'), { force: true })
-  const second = await runCompiler()
-  if (second === 0) await pruneTypes()
-  return second
+  let status = await runCompiler()
+  if (status === 0 && !(await pruneTypes())) {
+    // An incremental build does not write again what an earlier one deleted.
+    await rm(join(dist, '.tsbuildinfo'), { force: true })
+    status = await runCompiler()
+    if (status === 0) await pruneTypes()
+  }
+  if (status === 0) await describeOptions()
+  return status
+}
+
+const CALLS = 'src/schema/calls'
+
+/**
+ * Writes the descriptions of options into the declarations, where editors look for them. The sources state a description
+ * once, as data of the call.
+ */
+async function describeOptions() {
+  const modules = (await readdir(join(root, CALLS))).map((file) => basename(file, '.ts'))
+  const bundle = join(dist, `calls-${String(process.pid)}.mjs`)
+  await build({
+    stdin: {
+      contents: [
+        `export { aboutOption } from './src/schema/call.ts'`,
+        ...modules.map((name) => `export * as ${name.replaceAll('-', '_')} from './${CALLS}/${name}.ts'`),
+      ].join('\n'),
+      resolveDir: root,
+    },
+    outfile: bundle,
+    bundle: true,
+    packages: 'external',
+    format: 'esm',
+    platform: 'node',
+    logLevel: 'warning',
+  })
+  const { aboutOption, ...calls } = await import(pathToFileURL(bundle).href).finally(() => rm(bundle))
+  for (const name of modules) {
+    const file = join(types, CALLS, `${name}.d.ts`)
+    let shape = {}
+    const described = (await readFile(file, 'utf8')).split('\n').flatMap((line) => {
+      if (line.startsWith('}')) shape = {}
+      const declared = /^export declare const (\w+)/u.exec(line)?.[1]
+      if (declared !== undefined) {
+        const value = calls[name.replaceAll('-', '_')][declared]
+        shape = typeof value === 'function' ? value() : value.options()
+      }
+      // The description of an earlier build.
+      if (Object.keys(shape).length > 0 && /^ {4}\/\*\* .* \*\/$/u.test(line)) return []
+      const option = /^ {4}(\w+): /u.exec(line)?.[1]
+      return option !== undefined && Object.hasOwn(shape, option)
+        ? [`    /** ${aboutOption(shape[option]).description}. */`, line]
+        : [line]
+    })
+    await writeFile(file, described.join('\n'))
+  }
 }
 
 /**

@@ -1,5 +1,4 @@
 /** What a host records: its messages, what it takes back of them, and which of them stay. */
-import { isRevision } from '../domain/values/revision.js'
 import { type LedgerError } from '../lib/ledger-error.js'
 import type { Command } from '../domain/decide/index.js'
 import { createAmend, type AmendedBy } from '../application/compaction/amend.js'
@@ -13,40 +12,14 @@ import { createAppendMessages } from '../application/recording/append-messages.j
 import type { Conversations } from '../application/recording/handle-command.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { AmendingCompaction, AmendOptions, AppendOptions, Ledger, RequestOptions } from './ledger.js'
+import * as calls from '../schema/calls/messages.js'
+import type { AmendingCompaction, Ledger, RequestOptions } from './ledger.js'
 import type { Lookup } from './lookup.js'
 import { entryOf } from './observing.js'
-import { bad, readFrom, nameGiven, nameOf, optionsGiven, settingsOf, type Names } from './options.js'
+import { bad, nameGiven, optionsOf, readFrom } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf, type Failure } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
-
-const APPEND: Names<AppendOptions> = {
-  policy: true,
-  scope: true,
-  actor: true,
-  correlationId: true,
-  expectedRevision: true,
-  atomic: true,
-}
-const REQUEST: Names<RequestOptions> = { actor: true, correlationId: true }
-const AMEND: Names<AmendOptions> = {
-  compaction: true,
-  withdraw: true,
-  append: true,
-  expectedRevision: true,
-  actor: true,
-  correlationId: true,
-}
-
-const AMENDING_COMPACTION: Names<AmendingCompaction> = {
-  program: true,
-  programVersion: true,
-  sourceId: true,
-  trigger: true,
-  summary: true,
-  context: true,
-}
 
 const isList = (messages: MessageInput | readonly MessageInput[]): messages is readonly MessageInput[] =>
   Array.isArray(messages)
@@ -62,13 +35,6 @@ function parseMessages(inputs: readonly MessageInput[]): NewMessage[] {
   )
 }
 
-/** The revision that is expected, checked. */
-function expectedOf(value: number | undefined): number | undefined {
-  if (value !== undefined && value !== -1 && !isRevision(value))
-    throw bad('expectedRevision', 'must be a revision (a whole number, 0 or more), or -1 for a new conversation')
-  return value
-}
-
 /** The error if the conversation has another revision than expected. */
 const movedOf =
   (conversationId: string) =>
@@ -77,34 +43,21 @@ const movedOf =
       ? problem({ kind: 'RevisionNotExpected', conversationId, expected: left.expected, actual: left.revision })
       : problem(left)
 
-function atomicOf(value: boolean | undefined): boolean {
-  if (value !== undefined && typeof value !== 'boolean') throw bad('atomic', 'must be true or false')
-  return value === true
-}
-
-const TRIGGERS = new Set<unknown>(['auto', 'manual', 'overflow', 'unknown'])
-
-/** Another program's compaction, readFrom at field by field. */
+/** Another program's compaction, checked. */
 function compactionOf(compaction: AmendingCompaction): AmendedBy {
   const {
-    program,
-    programVersion,
-    sourceId,
     trigger = 'unknown',
     summary = { kind: 'opaque' },
     context,
-  } = optionsGiven('compaction', compaction, AMENDING_COMPACTION)
-  if (!TRIGGERS.has(trigger)) throw bad('compaction.trigger', "must be 'auto', 'manual', 'overflow' or 'unknown'")
+    ...source
+  } = optionsOf(calls.amendingCompaction, compaction, { within: 'compaction.' })
   if (typeof summary !== 'object' || summary === null)
     throw bad('compaction.summary', "must be { kind: 'text', text }, { kind: 'opaque' } or { kind: 'none' }")
   if (summary.kind === 'text') nameGiven('compaction.summary.text', summary.text)
   else if (summary.kind !== 'opaque' && summary.kind !== 'none')
     throw bad('compaction.summary.kind', "must be 'text', 'opaque' or 'none'")
-  if (context !== undefined && !Array.isArray(context)) throw bad('compaction.context', 'must be a list')
   return {
-    program: nameGiven('compaction.program', program),
-    ...(programVersion === undefined ? {} : { programVersion: nameGiven('compaction.programVersion', programVersion) }),
-    sourceId: nameGiven('compaction.sourceId', sourceId),
+    ...source,
     trigger,
     summary,
     context: context === undefined ? undefined : Array.from(context, entryOf),
@@ -145,36 +98,27 @@ export function createAppending(
     messageId: string,
     options: RequestOptions | undefined,
   ): Promise<void> {
-    const call = type === 'PinMessage' ? 'pin' : 'unpin'
-    const parsedOptions = optionsGiven(call, options, REQUEST)
-    gate.writes(call)
+    const by = gate.enter(type === 'PinMessage' ? calls.pin : calls.unpin, options)
     await lookup.existing(conversationId)
     const command = { type, messageId: nameGiven('messageId', messageId) }
-    freshness.recordedHere(
-      valueOf(await conversations.handle(conversationId, [command], provenanceOf(parsedOptions)), problem),
-    )
+    freshness.recordedHere(valueOf(await conversations.handle(conversationId, [command], provenanceOf(by)), problem))
   }
 
   return {
     async append(conversationId, messages, options) {
-      const parsedOptions = optionsGiven('append', options, APPEND)
+      const { policy, scope, expectedRevision, atomic = false, ...by } = gate.enter(calls.append, options)
       const command = {
         conversationId,
         messages: parseMessages(asList(messages)),
-        settings: settingsOf(parsedOptions.policy),
-        scope: parsedOptions.scope === undefined ? undefined : nameOf('scope', parsedOptions.scope),
-        provenance: provenanceOf(parsedOptions),
-        expectedRevision: expectedOf(parsedOptions.expectedRevision),
-        atomic: atomicOf(parsedOptions.atomic),
+        scope,
+        provenance: provenanceOf(by),
+        expectedRevision,
+        atomic,
       }
       if (command.atomic && command.messages.some(({ messageId }) => messageId === undefined))
         throw bad('atomic', 'needs an id of every message')
-      gate.writes('append')
       freshness.follow()
-      const settings =
-        command.settings === undefined && parts.policy === undefined
-          ? undefined
-          : { ...parts.policy, ...command.settings }
+      const settings = policy === undefined && parts.policy === undefined ? undefined : { ...parts.policy, ...policy }
       const appended = valueOf(await appendMessages({ ...command, settings }), movedOf(conversationId))
       freshness.recordedHere(appended)
       if (appended.unknownModel !== undefined)
@@ -184,20 +128,16 @@ export function createAppending(
       return { conversationId, revision: state.revision, recorded, position }
     },
     async amend(conversationId, options) {
-      const parsedOptions = optionsGiven('amend', options, AMEND)
+      const { withdraw, append: added = [], expectedRevision, compaction, ...by } = gate.enter(calls.amend, options)
       const id = nameGiven('conversationId', conversationId)
-      const { withdraw } = parsedOptions
-      if (withdraw === undefined || (withdraw !== 'all' && !Array.isArray(withdraw)))
-        throw bad('withdraw', "must be a list of ids of messages, or 'all'")
       const amendment = {
         conversationId: id,
         withdraw: withdraw === 'all' ? withdraw : withdraw.map((messageId) => nameGiven('withdraw', messageId)),
-        append: parseMessages(asList(parsedOptions.append ?? [])),
-        expected: expectedOf(parsedOptions.expectedRevision),
-        compaction: parsedOptions.compaction === undefined ? undefined : compactionOf(parsedOptions.compaction),
-        provenance: provenanceOf(parsedOptions),
+        append: parseMessages(asList(added)),
+        expected: expectedRevision,
+        compaction: compaction === undefined ? undefined : compactionOf(compaction),
+        provenance: provenanceOf(by),
       }
-      gate.writes('amend')
       freshness.follow()
       const handled = valueOf(await amend(amendment), movedOf(id))
       const recorded = handled.events.flatMap((event) =>

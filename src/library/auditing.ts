@@ -8,13 +8,11 @@ import type { RowCheck, StoppedRows } from '../ports/row-check.js'
 import { checkRequest } from '../application/summarizers/check-request.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { Admin, VerifyOptions } from './ledger.js'
+import * as calls from '../schema/calls/history.js'
+import type { Admin } from './ledger.js'
 import type { Lookup } from './lookup.js'
-import { bad, listenerGiven, readFrom, optionsGiven, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { isRowsFailure, problem } from './problem.js'
-
-const VERIFY: Names<VerifyOptions> = { onProgress: true, onStream: true, against: true, checkpoint: true }
 
 /** What compares the rows of a database with what the facts of a log make them. */
 export function rowCheckOf({
@@ -100,25 +98,14 @@ export function createAuditing(parts: AuditingParts): Pick<Admin, 'verify' | 'id
 
   return {
     async verify(conversationId, options) {
-      gate.open()
-      const { onProgress, ...given } = optionsGiven('admin.verify', options, VERIFY)
-      const listener = listenerGiven('onProgress', onProgress, onProblem)
-      if (given.onStream !== undefined && typeof given.onStream !== 'function')
-        throw bad('onStream', 'must be a function')
-      const { against } = given
-      if (
-        against !== undefined &&
-        readFrom('against', () => typeof against?.heads !== 'function' || typeof against.header?.origin !== 'object')
-      )
-        throw bad('against', 'must be a manifest: an object with `header` and `heads`')
-      if (given.checkpoint !== undefined && typeof readFrom('checkpoint', () => given.checkpoint?.note) !== 'string')
-        throw bad('checkpoint', 'must be an object with the text of a signed checkpoint as `note`')
+      const request = gate.enter(calls.verify, options)
       // Between its facts and its rows the other process would have gone on, and a proof must not find fault with that.
       if (readOnly?.keptBy !== undefined) throw problem({ kind: 'LedgerBeingWritten', name, keptBy: readOnly.keptBy })
       // A conversation of which a manifest says that it was is proved to be gone.
+      const { against } = request
       const wasThere = conversationId !== undefined && against !== undefined && (await isNamed(against, conversationId))
       if (conversationId !== undefined && !wasThere) await lookup.isThere(conversationId)
-      return await verify(conversationId, { ...given, ...(listener === undefined ? {} : { onProgress: listener }) })
+      return await verify(conversationId, request)
     },
     async identity() {
       gate.open()

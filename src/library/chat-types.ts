@@ -1,13 +1,15 @@
 /** The handle of a conversation, as an agent uses it. */
+import type { OptionsOf } from '../schema/call.js'
+import type * as calls from '../schema/calls/messages.js'
 import type { MessageInput } from '../domain/values/chat-message.js'
 import type { Context } from '../domain/compaction/context.js'
 import type { Completion, RequestedCall } from '../application/model-apis/completions.js'
 import type { AiSdkContext, AnthropicContext, OpenAiResponsesContext } from '../application/model-apis/contexts.js'
-import type { AgentTool, AgentToolLimits, ToolInputSchema } from './agent-tools.js'
-import type { ActorOptions, AppendOptions, AppendResult, RequestOptions, WaitOptions } from './ledger-options.js'
+import type { AgentTool, ToolInputSchema } from './agent-tools.js'
+import type { AppendOptions, AppendResult, RequestOptions, WaitOptions } from './ledger-options.js'
 
 /** Size limits of the answers of the memory tools, and the actor of the handle's calls. */
-export interface ChatOptions extends AgentToolLimits, ActorOptions {}
+export type ChatOptions = OptionsOf<typeof calls.conversation>
 
 /** Fields of a user message in addition to its content: `id`, `pinned`, `name`, `created_at`, `attributes`. */
 export type UserMessageFields = Omit<MessageInput, 'role' | 'content'>
@@ -37,10 +39,7 @@ export interface ChatTools {
 }
 
 /** Options of a handle's context. */
-export interface ChatContextOptions extends WaitOptions {
-  /** The API whose messages to return. Default `openai`. */
-  readonly api?: 'openai' | 'responses' | 'anthropic' | 'aiSdk'
-}
+export type ChatContextOptions = OptionsOf<typeof calls.chatContext>
 
 /** The attributes of a context without its messages. */
 export type ContextFigures = Omit<Context, 'messages'>

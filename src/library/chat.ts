@@ -23,13 +23,9 @@ import type {
   UserMessageFields,
 } from './chat-types.js'
 import type { AppendOptions, AppendResult, RequestOptions } from './ledger-options.js'
-import { WAIT } from './freshness.js'
+import * as calls from '../schema/calls/messages.js'
 import type { Ledger } from './ledger.js'
-import { ACTOR, bad, nameOf, optionsGiven, wholeNumberGiven, type Names } from './options.js'
-
-const OPTIONS: Names<ChatOptions> = { hitCharacters: true, answerCharacters: true, ...ACTOR }
-const CONTEXT: Names<ChatContextOptions> = { ...WAIT, api: true }
-const APIS = new Set<unknown>(['openai', 'responses', 'anthropic', 'aiSdk'])
+import { bad, nameOf, optionsOf } from './options.js'
 
 /** Writes a context for an API other than OpenAI's chat API. */
 const WRITERS = { responses: toOpenAiResponsesContext, anthropic: toAnthropicContext, aiSdk: toAiSdkContext }
@@ -40,14 +36,6 @@ export interface ChatParts extends Pick<Ledger, 'append' | 'context'> {
   unpin(conversationId: string, messageId: string, options?: RequestOptions): Promise<void>
   /** The memory tools of a conversation. */
   tools(conversationId: string, options: ChatOptions): readonly AgentTool[]
-}
-
-function checkedOptions(given: ChatOptions | undefined): ChatOptions {
-  const options = optionsGiven('conversation', given, OPTIONS)
-  if (options.actor !== undefined) nameOf('actor', options.actor)
-  wholeNumberGiven('hitCharacters', options.hitCharacters, 1)
-  wholeNumberGiven('answerCharacters', options.answerCharacters, 1)
-  return options
 }
 
 /** The tools in the form that each API takes. */
@@ -136,8 +124,7 @@ class LedgerChat implements Chat {
   // The interface has one overload for each API, which an implementation cannot follow.
   // oxlint-disable-next-line typescript/no-explicit-any
   async context(options?: ChatContextOptions): Promise<any> {
-    const { api = 'openai', ...wait } = optionsGiven('context', options, CONTEXT)
-    if (!APIS.has(api)) throw bad('api', 'must be one of openai, responses, anthropic, aiSdk')
+    const { api = 'openai', ...wait } = optionsOf(calls.chatContext, options)
     const context = await this.parts.context(this.conversationId, wait)
     const { revision, hash } = context
     this.lastContext = { revision, hash }
@@ -213,4 +200,4 @@ class LedgerChat implements Chat {
 export const createChats =
   (parts: ChatParts): Ledger['conversation'] =>
   (conversationId, options) =>
-    new LedgerChat(parts, nameOf('conversationId', conversationId), checkedOptions(options))
+    new LedgerChat(parts, nameOf('conversationId', conversationId), optionsOf(calls.conversation, options))

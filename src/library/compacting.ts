@@ -11,16 +11,13 @@ import type { Conversations } from '../application/recording/handle-command.js'
 import type { RegisterPrompt } from '../application/recording/register-prompt.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { Admin, CompactOptions, EditionsTried, Ledger, UndoOptions } from './ledger.js'
+import * as calls from '../schema/calls/history.js'
+import type { Admin, EditionsTried, Ledger } from './ledger.js'
 import type { Lookup } from './lookup.js'
-import { bad, optionsGiven, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
 import { notifyingCompact, tracedCompact } from './spans.js'
-
-const COMPACT: Names<CompactOptions> = { force: true, actor: true }
-const UNDO: Names<UndoOptions> = { cycle: true, actor: true, correlationId: true }
 
 /** Summaries that one process asks for at the same time. */
 const CONVERSATIONS_AT_ONCE = 16
@@ -92,9 +89,8 @@ export function createCompacting(parts: CompactingParts): Compacting {
   return {
     calls: {
       async compact(conversationId, options) {
-        const { force, ...asking } = optionsGiven('compact', options, COMPACT)
-        const provenance = provenanceOf(asking)
-        gate.writes('compact')
+        const { force, ...by } = gate.enter(calls.compact, options)
+        const provenance = provenanceOf(by)
         await lookup.existing(conversationId)
         freshness.follow()
         const isConfigured = parts.policy !== undefined || parts.estimator !== undefined
@@ -107,12 +103,9 @@ export function createCompacting(parts: CompactingParts): Compacting {
         )
       },
       async undo(conversationId, options) {
-        const { cycle, ...asking } = optionsGiven('editions.undo', options, UNDO)
-        const provenance = provenanceOf(asking)
-        gate.writes('editions.undo')
+        const { cycle, ...by } = gate.enter(calls.undo, options)
+        const provenance = provenanceOf(by)
         await lookup.existing(conversationId)
-        if (cycle === undefined || !Number.isSafeInteger(cycle) || cycle < 1)
-          throw bad('cycle', 'must be the number of a cycle, from 1')
         const handled = valueOf(await undoCycles({ log, conversations }, conversationId, cycle, provenance), problem)
         freshness.recordedHere(handled)
         return undoneBy(handled)

@@ -47,7 +47,6 @@ import { notErasable, TextKeys } from '../application/sealing/text-keys.js'
 import type { OpenedLog } from '../application/backup/migrate-log.js'
 import { laterTypes } from '../domain/events/index.js'
 import { LEDGER_PREFIXES } from '../domain/values/ids.js'
-import { unknownName } from '../domain/text/known-names.js'
 import type { Claims } from '../ports/claims.js'
 import type { EmbeddingModel } from '../ports/embedding-model.js'
 import { systemClock, type Clock } from '../ports/clock.js'
@@ -71,46 +70,13 @@ import { rowCheckOf } from './auditing.js'
 import { createLedger } from './create-ledger.js'
 import type { LedgerParts } from './parts.js'
 import type { EmbeddingConfig, Ledger, LedgerOptions } from './ledger.js'
-import {
-  bad,
-  estimatorOf,
-  readFrom,
-  nameOf,
-  optionsGiven,
-  pricesOf,
-  settingsOf,
-  textGiven,
-  wholeNumberGiven,
-  type Names,
-} from './options.js'
+import { bad, nameOf, optionsOf, readFrom, textGiven } from './options.js'
+import { openLedger as openLedgerCall } from '../schema/calls/open-ledger.js'
 import { valueOf } from './problem.js'
 import { tracedSummarizer } from './spans.js'
 import { createRowThread, type RowThreadPlace } from './row-thread.js'
 import { notifyingSummarizer } from './notifying-summarizer.js'
 import { guardListener, problemReporter } from './report-problem.js'
-
-const OPEN: Names<LedgerOptions> = {
-  store: true,
-  database: true,
-  erasable: true,
-  keys: true,
-  summarizer: true,
-  policy: true,
-  estimator: true,
-  persona: true,
-  embedding: true,
-  workers: true,
-  prices: true,
-  ahead: true,
-  actor: true,
-  clock: true,
-  summarizerTimeoutMs: true,
-  onProblem: true,
-  onOpening: true,
-  onRequest: true,
-  readOnly: true,
-}
-const EMBEDDING: Names<EmbeddingConfig> = { model: true, baseUrl: true, apiKey: true, timeoutMs: true }
 
 type OnOpening = NonNullable<LedgerOptions['onOpening']>
 
@@ -150,16 +116,7 @@ function summarizerOf(
 }
 
 /** A model for vectors. The rows record its name with each vector. */
-function embeddingOf(given: EmbeddingConfig): EmbeddingModel {
-  if (typeof given !== 'object' || given === null) throw bad('embedding', 'must be an object')
-  // Each setting is read once: a getter of the caller's object may return another value the second time.
-  const config = readFrom('embedding', () => ({ ...given }))
-  const wrong = unknownName(config, Object.keys(EMBEDDING), 'setting of an embedding model')
-  if (wrong !== undefined) throw bad(`embedding.${wrong.field}`, wrong.detail)
-  nameOf('embedding.model', config.model)
-  for (const field of ['baseUrl', 'apiKey'] as const)
-    if (config[field] !== undefined) textGiven(`embedding.${field}`, config[field])
-  wholeNumberGiven('embedding.timeoutMs', config.timeoutMs, 1)
+function embeddingOf(config: EmbeddingConfig): EmbeddingModel {
   return valueOf(createOpenAiEmbeddingModel(config), (left) => bad(`embedding.${left.field}`, left.detail))
 }
 
@@ -441,14 +398,7 @@ async function openKurrentDb(store: string, database: string | undefined, openin
 const claimsOf = (stores: Stores, clock: Clock): Claims =>
   stores.isDatabaseShared ? createPostgresClaims(stores.db) : createMemoryClaims(clock)
 
-function timeoutOf(ms: number | undefined): number {
-  // A timer counts in 32 bits; a longer one fires at once.
-  if (ms !== undefined && !(Number.isSafeInteger(ms) && ms >= 1 && ms < 2 ** 31))
-    throw bad('summarizerTimeoutMs', 'must be a whole number of milliseconds, from 1 to 2147483647')
-  return ms ?? LONGEST_MS
-}
-
-const KEY_VAULT: Names<KeyVault> = { name: true, wrap: true, unwrap: true, destroy: true }
+const KEY_VAULT = ['name', 'wrap', 'unwrap', 'destroy'] as const satisfies readonly (keyof KeyVault)[]
 
 function keysOf(keys: LedgerOptions['keys']): LedgerOptions['keys'] {
   if (keys === undefined) return undefined
@@ -458,13 +408,11 @@ function keysOf(keys: LedgerOptions['keys']): LedgerOptions['keys'] {
   }
   if (typeof keys !== 'object' || keys === null)
     throw bad('keys', 'must be a folder, the address of a key vault, or a key vault')
-  const missing = readFrom('keys', () => Object.keys(KEY_VAULT).find((name) => !(name in keys)))
+  const missing = readFrom('keys', () => KEY_VAULT.find((name) => !(name in keys)))
   if (missing !== undefined)
     throw bad(`keys.${missing}`, 'is missing: a key vault has wrap, unwrap, destroy and a name')
   return keys
 }
-
-const WORKERS: ReadonlySet<unknown> = new Set<LedgerOptions['workers']>(['inside', 'elsewhere'])
 
 /** The options of a ledger, checked, and what is made of them without opening anything; throws where one is wrong. */
 export function checkedOptions(options: LedgerOptions) {
@@ -481,41 +429,32 @@ export function checkedOptions(options: LedgerOptions) {
     ahead = true,
     embedding,
     readOnly = false,
+    policy,
+    estimator,
+    prices = {},
+    summarizerTimeoutMs: longestMs = LONGEST_MS,
     ...given
-  } = optionsGiven('openLedger', options, OPEN)
-  if (!WORKERS.has(workers)) throw bad('workers', 'must be inside or elsewhere')
-  if (typeof ahead !== 'boolean') throw bad('ahead', 'must be true or false')
-  if (typeof readOnly !== 'boolean') throw bad('readOnly', 'must be true or false')
-  if (typeof persona !== 'string') throw bad('persona', 'must be a text')
-  if (!persona.isWellFormed()) throw bad('persona', 'has a lone surrogate')
-  if (!readFrom('clock', () => typeof clock?.now === 'function' && typeof clock.newId === 'function'))
-    throw bad('clock', 'must have the functions now and newId')
-  if (onProblem !== undefined && typeof onProblem !== 'function') throw bad('onProblem', 'must be a function')
-  if (typeof onOpening !== 'function') throw bad('onOpening', 'must be a function')
-  if (onRequest !== undefined && typeof onRequest !== 'function') throw bad('onRequest', 'must be a function')
-  const longestMs = timeoutOf(given.summarizerTimeoutMs)
+  } = optionsOf(openLedgerCall, options)
   const reportProblem = problemReporter(onProblem)
   const listener = onRequest === undefined ? undefined : guardListener(onRequest, reportProblem)
   const observed = (summarizer: Summarizer): Summarizer =>
     tracedSummarizer(listener === undefined ? summarizer : notifyingSummarizer(summarizer, listener))
-  if (given.erasable !== undefined && typeof given.erasable !== 'boolean')
-    throw bad('erasable', 'must be true or false')
   return {
     erasable: given.erasable,
     keys: keysOf(given.keys),
-    store: textGiven('store', store),
-    database: database === undefined ? undefined : textGiven('database', database),
+    store,
+    database,
     clock,
-    actor: nameOf('actor', actor),
+    actor,
     onProblem: reportProblem,
     onOpening: guardListener(onOpening, reportProblem),
     persona,
     workers,
     ahead,
     readOnly,
-    policy: settingsOf(given.policy),
-    estimator: estimatorOf(given.estimator),
-    prices: pricesOf(given.prices),
+    policy,
+    estimator,
+    prices,
     summarizer: readFrom('summarizer', () => observed(summarizerOf(given.summarizer, {}, longestMs))),
     candidateSummarizer: (candidate: NonNullable<LedgerOptions['summarizer']>) =>
       readFrom('summarizer', () => observed(summarizerOf(candidate, { maxRetries: 0 }, longestMs))),

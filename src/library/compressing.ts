@@ -6,7 +6,7 @@ import type { Compacting } from './compacting.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
 import type { Ledger } from './ledger.js'
-import { ACTOR, optionsGiven } from './options.js'
+import * as calls from '../schema/calls/messages.js'
 import type { LedgerParts } from './parts.js'
 import { dataOfProblem, problem } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
@@ -29,8 +29,7 @@ export function createCompressing(parts: CompressingParts): Pick<Ledger, 'compre
       configure,
       now: () => clock.now(),
       open(options) {
-        const provenance = parts.provenanceOf(optionsGiven('compress', options, ACTOR))
-        gate.writes('compress')
+        const provenance = parts.provenanceOf(gate.enter(calls.compress, options))
         freshness.follow()
         return provenance
       },

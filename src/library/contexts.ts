@@ -3,25 +3,15 @@ import { contextIn, contextOf } from '../domain/compaction/context.js'
 import type { ContextState, Conversation } from '../domain/conversation/conversation.js'
 import { checkId } from '../domain/values/ids.js'
 import { parseMoment } from '../domain/values/moment.js'
-import { VIEWS, type ViewName } from '../domain/values/view-names.js'
 import { conversationAt, liveIn } from '../application/history/time-travel.js'
-import { WAIT, type Freshness } from './freshness.js'
+import * as calls from '../schema/calls/messages.js'
+import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { AsOfOptions, At, ContextOptions, Ledger } from './ledger.js'
+import type { At, Ledger } from './ledger.js'
 import type { Lookup } from './lookup.js'
 import { loadContext, loadConversation, type Log } from '../application/recording/load-conversation.js'
-import { bad, optionsGiven, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
-
-const AS_OF: Names<AsOfOptions> = { ...WAIT, at: true }
-const CONTEXT: Names<ContextOptions> = { ...AS_OF, view: true }
-
-/** The name of a view, checked. */
-function viewNamed(view: ViewName | undefined): ViewName | undefined {
-  if (view !== undefined && !VIEWS.includes(view)) throw bad('view', `must be one of ${VIEWS.join(', ')}`)
-  return view
-}
 
 export interface ContextsParts extends Pick<LedgerParts, 'log' | 'clock'> {
   readonly gate: Gate
@@ -47,17 +37,14 @@ export function createContexts(parts: ContextsParts): Pick<Ledger, 'context' | '
 
   return {
     async context(conversationId, options) {
-      gate.open()
-      const { at, view, ...wait } = optionsGiven('context', options, CONTEXT)
+      const { at, view: viewName, ...wait } = gate.enter(calls.context, options)
       await freshness.log(wait)
-      const viewName = viewNamed(view)
       return viewName === undefined
         ? valueOf(contextOf(await stateAt(conversationId, at, loadContext)), problem)
         : valueOf(contextIn(await stateAt(conversationId, at, loadConversation), viewName), problem)
     },
     async messages(conversationId, options) {
-      gate.open()
-      const { at, ...wait } = optionsGiven('messages', options, AS_OF)
+      const { at, ...wait } = gate.enter(calls.messages, options)
       await freshness.log(wait)
       return liveIn(await stateAt(conversationId, at, loadContext))
     },

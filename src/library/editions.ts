@@ -4,7 +4,6 @@ import {
   listEditions,
   type EditionOfConversation as EditionRow,
 } from '../../projections/read-models/editions/queries.js'
-import { parsePrices } from '../domain/reports/prices.js'
 import { conversationStream } from '../domain/values/ids.js'
 import { adoptEdition, dropEdition, type AdoptDependencies } from '../application/editions/adopt.js'
 import { createCompareEditions, IN_FORCE } from '../application/editions/compare.js'
@@ -16,84 +15,34 @@ import type { SpendingLimits } from '../ports/spending.js'
 import type { Conversations, Handled } from '../application/recording/handle-command.js'
 import type { SearchPorts } from '../application/search/search.js'
 import { createEditionNames } from './edition-names.js'
-import { WAIT, type Freshness } from './freshness.js'
+import * as calls from '../schema/calls/editions.js'
+import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { CompareEditionsOptions, EditionsCompared } from './ledger.js'
+import type { EditionsCompared } from './ledger.js'
 import type {
-  AdoptOptions,
   Edition,
   EditionBound,
   EditionOfConversation,
   EditionRequest,
   Editions,
-  EstimateOptions,
   Price,
-  ReplayOptions,
 } from './ledger-editions.js'
 import type { Lookup } from './lookup.js'
-import {
-  ACTOR,
-  bad,
-  conversationsGiven,
-  listenerGiven,
-  readFrom,
-  optionsGiven,
-  settingsOf,
-  signalGiven,
-  wholeNumberGiven,
-  type Names,
-} from './options.js'
+import { conversationsGiven } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
 
-export const BOUND: Names<EditionBound> = { maxTokens: true, maxCost: true }
-const REQUEST: Names<EditionRequest & Pick<ReplayOptions, 'signal'>> = {
-  conversations: true,
-  policy: true,
-  price: true,
-  signal: true,
-}
-const ESTIMATE: Names<EstimateOptions> = { ...REQUEST, editionId: true }
-const REPLAY: Names<ReplayOptions> = { ...REQUEST, ...BOUND, ...ACTOR, concurrency: true, onProgress: true }
-const ADOPT: Names<AdoptOptions> = { ...BOUND, ...ACTOR, policy: true, price: true, signal: true }
-const COMPARE: Names<CompareEditionsOptions> = {
-  ...WAIT,
-  ...ACTOR,
-  against: true,
-  questions: true,
-  record: true,
-  onConversation: true,
-}
-
-/** The price of a model, checked; throws if it is wrong. */
-export const priceGiven = (price: Price | undefined): Price | undefined =>
-  price === undefined
-    ? undefined
-    : valueOf(
-        readFrom('price', () => parsePrices({ price })),
-        ({ field, detail }) => bad(field, detail),
-      )['price']
-
 export const MICROS = 1_000_000
 
-/** Throws if a bound is not a number above 0. */
-export function checkBound({ maxTokens, maxCost }: EditionBound): void {
-  wholeNumberGiven('maxTokens', maxTokens, 1)
-  if (maxCost !== undefined && !(Number.isFinite(maxCost) && maxCost > 0))
-    throw bad('maxCost', 'must be a number above 0')
-}
-
-function boundOf({ maxTokens, maxCost }: EditionBound, price: Price | undefined): SpendingLimits {
-  checkBound({ ...(maxTokens === undefined ? {} : { maxTokens }), ...(maxCost === undefined ? {} : { maxCost }) })
-  if (maxCost !== undefined && price === undefined) throw bad('maxCost', 'needs the price of the model')
+function boundOf({ maxTokens, maxCost, price }: EditionBound & { readonly price?: Price }): SpendingLimits {
   return {
     ...(maxTokens === undefined ? {} : { tokens: maxTokens }),
     ...(maxCost === undefined || price === undefined ? {} : { cost: { micros: Math.floor(maxCost * MICROS), price } }),
   }
 }
 
-export interface EditionsParts extends Pick<LedgerParts, 'db' | 'onProblem'>, Omit<AdoptDependencies, 'conversations'> {
+export interface EditionsParts extends Pick<LedgerParts, 'db'>, Omit<AdoptDependencies, 'conversations'> {
   readonly conversations: Conversations
   readonly searchPorts: SearchPorts
   readonly gate: Gate
@@ -104,12 +53,11 @@ export interface EditionsParts extends Pick<LedgerParts, 'db' | 'onProblem'>, Om
 
 /** Builds the part of the ledger that is about editions. */
 export function createEditions(parts: EditionsParts): Editions & EditionsCompared {
-  const { log, db, conversations, spending, onProblem, searchPorts, gate, freshness, lookup, provenanceOf } = parts
+  const { log, db, conversations, spending, searchPorts, gate, freshness, lookup, provenanceOf } = parts
   const { existing, editionNamed, editionOf } = createEditionNames(parts)
 
   /** The ids of conversations that are all there. */
-  async function idsOf(given: EditionRequest['conversations'] | undefined): Promise<readonly string[]> {
-    const request = conversationsGiven('conversations', given)
+  async function idsOf(request: EditionRequest['conversations']): Promise<readonly string[]> {
     if (request === 'all') return await lookup.all()
     for (const conversationId of request) await existing(conversationId)
     return request
@@ -140,25 +88,13 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
 
   return {
     async estimate(given) {
-      gate.open()
-      const {
-        conversations: request,
-        policy,
-        signal,
-        editionId: name,
-        ...rest
-      } = optionsGiven('editions.estimate', given, ESTIMATE)
-      signalGiven(signal)
-      const price = priceGiven(rest.price)
+      const { conversations: request, policy, price, signal, editionId: name } = gate.enter(calls.estimate, given)
       const editionId = name === undefined ? undefined : await editionNamed(name)
       const conversationIds =
-        editionId !== undefined && conversationsGiven('conversations', request) === 'all'
-          ? await adoptable(editionId)
-          : await idsOf(request)
-      return await estimateReplay(parts, { conversationIds, settings: settingsOf(policy), price, signal, editionId })
+        editionId !== undefined && request === 'all' ? await adoptable(editionId) : await idsOf(request)
+      return await estimateReplay(parts, { conversationIds, settings: policy, price, signal, editionId })
     },
     async replay(given) {
-      gate.writes('editions.replay')
       const {
         conversations: request,
         policy,
@@ -166,23 +102,18 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
         signal,
         onProgress,
         ...rest
-      } = optionsGiven('editions.replay', given, REPLAY)
-      signalGiven(signal)
-      const listener = listenerGiven('onProgress', onProgress, onProblem)
-      const price = priceGiven(rest.price)
-      const bound = boundOf(rest, price)
+      } = gate.enter(calls.replay, given)
       const { actor } = provenanceOf(rest)
-      wholeNumberGiven('concurrency', concurrency, 1)
       return await replay(
         { ...parts, actor },
         {
           conversationIds: await idsOf(request),
-          settings: settingsOf(policy),
-          bound,
-          price,
+          settings: policy,
+          bound: boundOf(rest),
+          price: rest.price,
           concurrency,
           signal,
-          onProgress: listener,
+          onProgress,
         },
       )
     },
@@ -200,18 +131,15 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
       return { ...edition, conversations: found }
     },
     async adopt(conversationId, given, options) {
-      gate.writes('editions.adopt')
-      const { policy, signal, ...rest } = optionsGiven('editions.adopt', options, ADOPT)
-      signalGiven(signal)
-      const bound = boundOf(rest, priceGiven(rest.price))
+      const { policy, signal, ...rest } = gate.enter(calls.adopt, options)
       const provenance = provenanceOf(rest)
       await existing(conversationId)
       const editionId = await editionOf(given, conversationId)
       const request = {
         conversationId,
         editionId,
-        settings: settingsOf(policy),
-        bound,
+        settings: policy,
+        bound: boundOf(rest),
         signal,
         provenance,
       }
@@ -219,8 +147,7 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
       return await putIntoForce(valueOf(await adoptEdition(deps, request), problem), editionId)
     },
     async revert(conversationId, given, options) {
-      const provenance = provenanceOf(optionsGiven('editions.revert', options, ACTOR))
-      gate.writes('editions.revert')
+      const provenance = provenanceOf(gate.enter(calls.revert, options))
       const { lineage } = await existing(conversationId)
       const inForce = lineage?.edition?.editionId
       const target = given === undefined ? inForce : await editionOf(given, conversationId)
@@ -232,23 +159,20 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
       )
     },
     async drop(conversationId, given, options) {
-      const provenance = provenanceOf(optionsGiven('editions.drop', options, ACTOR))
-      gate.writes('editions.drop')
+      const provenance = provenanceOf(gate.enter(calls.drop, options))
       await existing(conversationId)
       const editionId = await editionOf(given, conversationId)
       const { events } = valueOf(await dropEdition(parts, { conversationId, editionId, provenance }), problem)
       return { conversationId, editionId, changed: events.length > 0 }
     },
     async compare(conversationIds, editionId, options) {
-      gate.open()
-      const { waitFor, timeout, onConversation, actor, ...given } = optionsGiven('editions.compare', options, COMPARE)
+      const { waitFor, timeout, actor, ...given } = gate.enter(calls.compare, options)
       const compareEditions = createCompareEditions({
         ...parts,
         search: searchPorts,
         actor: provenanceOf({ actor }).actor,
       })
       if (given.record !== false) gate.writes('editions.compare')
-      const listener = listenerGiven('onConversation', onConversation, onProblem)
       const request = conversationsGiven('conversationIds', conversationIds)
       // Messages are searched for evidence alone.
       if (given.questions !== undefined) await freshness.rows({ waitFor, timeout })
@@ -265,7 +189,6 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
           conversationIds: request === 'all' ? undefined : request,
           editionId: named,
           ...given,
-          onConversation: listener,
           ...against,
         }),
         problem,

@@ -12,11 +12,12 @@ import { removeUnusedVectors } from '../../projections/read-models/archive-index
 import type { ProjectionRunner } from '../../projections/engine/runner.js'
 import type { Conversations } from '../application/recording/handle-command.js'
 import { notErasable, type TextKeys } from '../application/sealing/text-keys.js'
+import * as calls from '../schema/calls/operating.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
 import type { ErasureOptions, ErasureTarget, LedgerErasure, PlannedErasure } from './ledger-erasure.js'
 import type { Lookup } from './lookup.js'
-import { bad, nameOf, optionsGiven, recordedTextGiven, textGiven, type Names } from './options.js'
+import type { ActorOptions } from './ledger-options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
@@ -32,9 +33,6 @@ export interface ErasingParts extends Pick<
   readonly lookup: Lookup
   readonly provenanceOf: ProvenanceOf
 }
-
-const OPTIONS: Names<ErasureOptions> = { reason: true, actor: true, legalBasis: true }
-const TARGET = { conversationId: true, messageId: true, subject: true } as const
 
 /** What an erasure is about, checked. */
 interface Chosen {
@@ -120,16 +118,11 @@ class Erasures implements LedgerErasure {
   }
 
   async run(target: ErasureTarget, options: ErasureOptions) {
-    this.parts.gate.writes('admin.erasure.run')
-    const { reason, actor, legalBasis } = optionsGiven('admin.erasure.run', options, OPTIONS)
-    const checkedOptions = {
-      reason: recordedTextGiven('reason', reason),
-      ...(legalBasis === undefined ? {} : { legalBasis: recordedTextGiven('legalBasis', legalBasis) }),
-    }
+    const { actor, ...recordedWith } = this.parts.gate.enter(calls.erase, options)
     const { choice, conversationIds } = await this.chosen(target)
-    await this.checkAllowed(choice, conversationIds, checkedOptions)
-    const request: ErasureRequest = { ...choice, ...checkedOptions }
-    const provenance = this.parts.provenanceOf(actor === undefined ? {} : { actor: nameOf('actor', actor) })
+    await this.checkAllowed(choice, conversationIds, recordedWith)
+    const request: ErasureRequest = { ...choice, ...recordedWith }
+    const provenance = this.parts.provenanceOf({ actor })
     const { completed, refused } = valueOf(
       await erase(erasurePartsOf(this.parts, this.keys()), request, conversationIds, provenance),
       problem,
@@ -144,9 +137,8 @@ class Erasures implements LedgerErasure {
     return await recordedErasures(this.parts.log, conversationId)
   }
 
-  async resume({ actor }: { readonly actor?: string } = {}) {
-    this.parts.gate.writes('admin.erasure.resume')
-    const provenance = this.parts.provenanceOf(actor === undefined ? {} : { actor: nameOf('actor', actor) })
+  async resume(options: ActorOptions | undefined) {
+    const provenance = this.parts.provenanceOf(this.parts.gate.enter(calls.resumeErasures, options))
     const { completed, refused } = valueOf(
       await resumeErasures(erasurePartsOf(this.parts, this.keys()), provenance),
       problem,
@@ -189,26 +181,17 @@ class Erasures implements LedgerErasure {
 
   private async chosen(given: ErasureTarget): Promise<Chosen> {
     const keys = this.keys()
-    const target: { conversationId?: string; messageId?: string; subject?: string } = optionsGiven(
-      'admin.erasure',
-      given,
-      TARGET,
-    )
-    const { conversationId, messageId, subject } = target
+    const { conversationId = '', messageId, subject } = this.parts.gate.enter(calls.erasureTarget, given)
     if (subject !== undefined) {
-      if (conversationId !== undefined || messageId !== undefined)
-        throw bad('subject', 'erases everything about a person: name no conversation and no message with it')
-      const pseudonym = keys.pseudonym(textGiven('subject', subject))
+      const pseudonym = keys.pseudonym(subject)
       return {
         choice: { scope: 'subject', subject: pseudonym },
         conversationIds: await this.notErased(await keys.conversationsOf(pseudonym)),
       }
     }
-    if (conversationId === undefined)
-      throw bad('conversationId', 'is missing: name what to erase, a conversation, one of its messages, or a subject')
     await this.parts.lookup.isThere(conversationId)
     if (messageId === undefined) return { choice: { scope: 'conversation' }, conversationIds: [conversationId] }
-    const choice = { scope: 'message', messageId: textGiven('messageId', messageId) } as const
+    const choice = { scope: 'message', messageId } as const
     const { erased } = await planConversation(this.parts.log, keys, conversationId, choice)
     if (erased.length === 0) throw problem({ kind: 'NoSuchMessage', conversationId, messageId, nearest: undefined })
     return { choice, conversationIds: [conversationId] }

@@ -3,7 +3,6 @@ import type { Claims } from '../ports/claims.js'
 import type { ModelCheck, ModelEndpoint } from '../ports/model-check.js'
 import type { Conversations } from '../application/recording/handle-command.js'
 import type { SearchPorts } from '../application/search/search.js'
-import { unknownName } from '../domain/text/known-names.js'
 import { isWithoutModel } from '../domain/reports/prices.js'
 import { hashOf } from '../domain/values/hash.js'
 import { modelUnusable } from '../application/editions/failures.js'
@@ -14,43 +13,21 @@ import {
   type Candidate,
   type EvaluateDependencies,
 } from '../application/editions/evaluate.js'
-import type { LabelledQuestion } from '../application/editions/evidence-reach.js'
 import { createEditionNames } from './edition-names.js'
-import { BOUND, checkBound, MICROS, priceGiven } from './editions.js'
+import { MICROS } from './editions.js'
+import * as calls from '../schema/calls/editions.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { CandidateOptions, EditionsEvaluated, EvaluateOptions, EvaluationRequest } from './ledger-evaluation.js'
+import type { CandidateOptions, EditionsEvaluated, EvaluationRequest } from './ledger-evaluation.js'
 import type { Lookup } from './lookup.js'
-import {
-  ACTOR,
-  bad,
-  conversationsGiven,
-  listenerGiven,
-  optionsGiven,
-  settingsOf,
-  signalGiven,
-  textGiven,
-  wholeNumberGiven,
-  type Names,
-} from './options.js'
+import { bad } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
 
-const REQUEST: Names<EvaluationRequest> = { conversations: true, candidates: true, signal: true }
-const EVALUATE: Names<EvaluateOptions> = {
-  ...REQUEST,
-  ...BOUND,
-  ...ACTOR,
-  questions: true,
-  concurrency: true,
-  onProgress: true,
-}
-const CANDIDATE: Names<CandidateOptions> = { name: true, summarizer: true, policy: true, price: true }
-
 export interface EvaluationParts
   extends
-    Pick<LedgerParts, 'db' | 'onProblem' | 'candidateSummarizer' | 'checkModel'>,
+    Pick<LedgerParts, 'db' | 'candidateSummarizer' | 'checkModel'>,
     Omit<AdoptDependencies, 'conversations' | 'summarizer'> {
   readonly claims: Claims
   readonly conversations: Conversations
@@ -61,13 +38,8 @@ export interface EvaluationParts
   readonly provenanceOf: ProvenanceOf
 }
 
-function questionsGiven(questions: readonly LabelledQuestion[] | undefined): readonly LabelledQuestion[] | undefined {
-  if (questions !== undefined && !Array.isArray(questions)) throw bad('questions', 'must be a list')
-  return questions
-}
-
 /** The endpoint of a candidate's model; undefined if the ledger does not know one. */
-function endpointOf({ summarizer }: CandidateOptions): ModelEndpoint | undefined {
+function endpointOf({ summarizer }: Pick<CandidateOptions, 'summarizer'>): ModelEndpoint | undefined {
   if (typeof summarizer !== 'object' || !('kind' in summarizer) || summarizer.kind !== 'openai') return undefined
   const { model, baseUrl, apiKey, timeoutMs } = summarizer
   return { model, baseUrl, apiKey, timeoutMs }
@@ -95,25 +67,6 @@ function createModelChecks(
   }
 }
 
-/** A candidate, checked; throws `BadInput` for an option that is wrong. */
-function candidateOf(
-  options: CandidateOptions,
-  at: number,
-  candidateSummarizer: LedgerParts['candidateSummarizer'],
-): Candidate {
-  const field = `candidates[${String(at)}]`
-  if (typeof options !== 'object' || options === null) throw bad(field, 'must have a name and a summarizer')
-  const wrong = unknownName(options, Object.keys(CANDIDATE), 'option of a candidate')
-  if (wrong !== undefined) throw bad(`${field}.${wrong.field}`, wrong.detail)
-  if (options.summarizer === undefined) throw bad(`${field}.summarizer`, 'is missing')
-  return {
-    name: textGiven(`${field}.name`, options.name),
-    summarizer: candidateSummarizer(options.summarizer),
-    settings: settingsOf(options.policy),
-    price: priceGiven(options.price),
-  }
-}
-
 /** Throws if prices are in several currencies, or if the cost is bounded and a model has no price. */
 function checkPrices(candidates: readonly Candidate[], mustHavePrices: boolean): void {
   const currencies = new Set(candidates.flatMap(({ price }) => price?.currency ?? []))
@@ -125,7 +78,7 @@ function checkPrices(candidates: readonly Candidate[], mustHavePrices: boolean):
 
 /** Builds the part of the ledger that evaluates. */
 export function createEvaluations(parts: EvaluationParts): EditionsEvaluated {
-  const { candidateSummarizer, checkModel, searchPorts, gate, freshness, lookup, provenanceOf, onProblem } = parts
+  const { candidateSummarizer, checkModel, searchPorts, gate, freshness, lookup, provenanceOf } = parts
   const { existing } = createEditionNames(parts)
   const checkUsable = createModelChecks(checkModel)
 
@@ -134,17 +87,18 @@ export function createEvaluations(parts: EvaluationParts): EditionsEvaluated {
    * @param mustHavePrices the cost is bounded, so the price of every model has to be known
    */
   async function requestOf(
-    { conversations, candidates: list, signal }: Partial<EvaluationRequest>,
+    { conversations: ids, candidates: options, signal }: EvaluationRequest,
     mustHavePrices: boolean,
   ): Promise<{
     readonly conversationIds: readonly string[]
     readonly candidates: readonly Candidate[]
   }> {
-    signalGiven(signal)
-    const ids = conversationsGiven('conversations', conversations)
-    if (!Array.isArray(list) || list.length === 0) throw bad('candidates', 'are missing: give at least one')
-    const options: readonly CandidateOptions[] = Array.from(list)
-    const candidates = options.map((each, at) => candidateOf(each, at, candidateSummarizer))
+    const candidates = options.map(({ name, summarizer, policy, price }) => ({
+      name,
+      summarizer: candidateSummarizer(summarizer),
+      settings: policy,
+      price,
+    }))
     checkPrices(candidates, mustHavePrices)
     const conversationIds = ids === 'all' ? await lookup.all() : ids
     if (conversationIds.length === 0) throw bad('conversations', 'are missing: there is no conversation')
@@ -157,33 +111,26 @@ export function createEvaluations(parts: EvaluationParts): EditionsEvaluated {
 
   return {
     async estimateEvaluation(given) {
-      gate.open()
-      const { signal, ...rest } = optionsGiven('editions.estimateEvaluation', given, REQUEST)
-      const request = await requestOf({ ...rest, ...(signal === undefined ? {} : { signal }) }, false)
-      return await estimateEvaluation(depsFor(provenanceOf({}).actor), { ...request, signal })
+      const options = gate.enter(calls.estimateEvaluation, given)
+      const request = await requestOf(options, false)
+      return await estimateEvaluation(depsFor(provenanceOf({}).actor), { ...request, signal: options.signal })
     },
     async evaluate(given) {
-      gate.writes('editions.evaluate')
-      const { questions, concurrency, onProgress, maxTokens, maxCost, actor, ...rest } = optionsGiven(
-        'editions.evaluate',
+      const { questions, concurrency, onProgress, maxTokens, maxCost, actor, ...rest } = gate.enter(
+        calls.evaluate,
         given,
-        EVALUATE,
       )
-      checkBound({ ...(maxTokens === undefined ? {} : { maxTokens }), ...(maxCost === undefined ? {} : { maxCost }) })
-      wholeNumberGiven('concurrency', concurrency, 1)
-      const labelled = questionsGiven(questions)
-      const listener = listenerGiven('onProgress', onProgress, onProblem)
-      const { actor: by } = provenanceOf(actor === undefined ? {} : { actor })
+      const { actor: by } = provenanceOf({ actor })
       const request = await requestOf(rest, maxCost !== undefined)
       // Evidence is searched in the read models.
-      if (labelled !== undefined) await freshness.rows()
+      if (questions !== undefined) await freshness.rows()
       return await evaluate(depsFor(by), {
         ...request,
-        questions: labelled,
+        questions,
         bound: { tokens: maxTokens, costMicros: maxCost === undefined ? undefined : Math.floor(maxCost * MICROS) },
         concurrency,
         signal: rest.signal,
-        onProgress: listener,
+        onProgress,
       })
     },
   }

@@ -9,7 +9,6 @@ import type { Within } from '../ports/archive-index.js'
 import { sleep } from '../ports/clock.js'
 import type { Gate } from './gate.js'
 import type { WaitOptions } from './ledger-options.js'
-import { bad, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem } from './problem.js'
 
@@ -34,20 +33,9 @@ export interface Freshness {
   readonly behind: (within?: Within) => Promise<{ readonly behind?: RowsLag }>
 }
 
-/** The names of these options. */
-export const WAIT: Names<WaitOptions> = { waitFor: true, timeout: true }
-
 /** Default wait of a reader for projections that another process runs. */
 const WAIT_MS = 5_000
 const HEAD_POLL_MS = 20
-
-/** How long to wait, checked. */
-function timeoutOf({ waitFor, timeout = WAIT_MS }: Wait): number {
-  if (waitFor !== undefined && !Number.isSafeInteger(waitFor))
-    throw bad('waitFor', 'must be a position (a whole number)')
-  if (!Number.isFinite(timeout) || timeout < 0) throw bad('timeout', 'must be a number of milliseconds, 0 or more')
-  return timeout
-}
 
 export function createFreshness({
   log,
@@ -88,7 +76,7 @@ export function createFreshness({
 
   async function rows(wait: Wait = {}, conversationId?: string): Promise<void> {
     gate.open()
-    const timeoutMs = timeoutOf(wait)
+    const { timeout: timeoutMs = WAIT_MS } = wait
     if (wait.waitFor !== undefined) await rowsShow(wait.waitFor, timeoutMs, conversationId)
     else if (workers === 'elsewhere') await rowsShow(ownPosition, timeoutMs, conversationId)
     else await runner.catchUp(conversationId === undefined ? undefined : await newestPosition(conversationId))
@@ -110,7 +98,7 @@ export function createFreshness({
     },
     async log(wait) {
       if (wait.waitFor === undefined) return
-      const timeoutMs = timeoutOf(wait)
+      const { timeout: timeoutMs = WAIT_MS } = wait
       const until = performance.now() + timeoutMs
       while ((await log.store.head()) < wait.waitFor) {
         if (performance.now() >= until)

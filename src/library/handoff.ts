@@ -23,23 +23,14 @@ import { sentenceOf } from '../ports/store-error.js'
 import { missingContext, type MissingContext, type Withdrawal } from '../application/recall/missing-context.js'
 import { redactorFor } from '../application/recording/redaction.js'
 import { copiedMessages } from './copied-messages.js'
+import * as calls from '../schema/calls/transcripts.js'
 import type { Transcripts } from './ledger.js'
 import type { LedgerErasure } from './ledger-erasure.js'
 import type { Handoff, HandoffOptions, WithdrawnPart } from './ledger-transcripts.js'
 import type { Lookup } from './lookup.js'
-import { bad, optionsGiven, textGiven, type Names } from './options.js'
+import { bad, textGiven } from './options.js'
 import { problem, valueOf } from './problem.js'
 import { ledgerContentId, parentOf, type TranscriptsParts } from './transcripts.js'
-
-const OPTIONS: Names<HandoffOptions> = {
-  to: true,
-  repair: true,
-  withdrawn: true,
-  budget: true,
-  home: true,
-  cwd: true,
-  actor: true,
-}
 
 export interface HandoffParts extends TranscriptsParts {
   readonly lookup: Lookup
@@ -216,15 +207,10 @@ export function createHandoff(parts: HandoffParts): Pick<Transcripts, 'handoff'>
   const { log, clock, gate, lookup, policy } = parts
   return {
     async handoff(conversationId, options) {
-      const checked = optionsGiven('transcripts.handoff', options, OPTIONS)
+      const checked = gate.enter(calls.handoff, options)
       const { repair = false, withdrawn, home, cwd, actor } = checked
       const { budget = repair ? Number.MAX_SAFE_INTEGER : HANDOFF_TOKENS } = checked
-      gate.writes('transcripts.handoff')
-      if (typeof repair !== 'boolean') throw bad('repair', 'must be true or false')
       if (!repair) writerFor(checked.to)
-      if (withdrawn !== undefined) textGiven('withdrawn', withdrawn)
-      if (!Number.isSafeInteger(budget) || budget < 1) throw bad('budget', 'must be a whole number of at least 1')
-      if (cwd !== undefined) textGiven('cwd', cwd)
       await lookup.isThere(conversationId)
       parts.freshness.follow()
       const now = await missingContext(log, conversationId)

@@ -1,5 +1,4 @@
 /** The past of a conversation: its facts, what changed, why the model saw what it saw, what it came to. */
-import { isRevision } from '../domain/values/revision.js'
 import { findBatches } from '../../projections/read-models/clip-archive/queries.js'
 import { conversationsOfLog } from '../application/recording/conversation-streams.js'
 import { CONVERSATION_PREFIX, conversationStream } from '../domain/values/ids.js'
@@ -12,50 +11,21 @@ import { lostIn } from '../application/loss-report/count-lost.js'
 import { stats } from '../application/history/stats.js'
 import { entriesOf } from '../application/recall/entries.js'
 import { missingContext } from '../application/recall/missing-context.js'
-import { LEAST_NOTE_TOKENS, NOTE_TOKENS } from '../domain/values/recall-note.js'
+import { NOTE_TOKENS } from '../domain/values/recall-note.js'
 import { noteOf } from '../application/recall/note.js'
 import { statedRules } from '../application/recall/stated-rules.js'
 import { totalForgotten, type Counted } from '../application/loss-report/totals.js'
 import type { LostCount } from '../ports/lost-counts.js'
 import { revisionOf } from '../application/history/time-travel.js'
 import { decodeEvent } from '../application/recording/read-event.js'
-import { WAIT, type Freshness } from './freshness.js'
+import * as calls from '../schema/calls/history.js'
+import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type {
-  Admin,
-  At,
-  DiffOptions,
-  ExplainOptions,
-  FollowOptions,
-  ForgottenOptions,
-  Ledger,
-  LogOptions,
-  RecallOptions,
-  StatsOptions,
-  WaitOptions,
-} from './ledger.js'
+import type { Admin, At, Ledger } from './ledger.js'
 import type { Lookup } from './lookup.js'
-import {
-  bad,
-  nameGiven,
-  optionsGiven,
-  pricesOf,
-  signalGiven,
-  textGiven,
-  wholeNumberGiven,
-  type Names,
-} from './options.js'
+import { bad } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
-
-const DIFF: Names<DiffOptions> = { ...WAIT, from: true, to: true, cycle: true }
-const LOG: Names<LogOptions> = { from: true, limit: true, direction: true }
-const FOLLOW: Names<FollowOptions> = { after: true, untilHead: true, signal: true }
-const DIRECTIONS = ['forwards', 'backwards'] as const
-const EXPLAIN: Names<ExplainOptions> = { batchId: true, line: true, open: true }
-const FORGOTTEN: Names<ForgottenOptions> = { cycle: true, onCycle: true }
-const RECALL: Names<RecallOptions> = { at: true, tokens: true, rules: true }
-const STATS: Names<StatsOptions> = { prices: true, onConversation: true }
 
 export interface HistoryParts extends Pick<
   LedgerParts,
@@ -72,24 +42,15 @@ async function* only(lookup: Lookup, conversationId: string): AsyncIterable<stri
   yield conversationId
 }
 
-/** The number of a cycle, checked. */
-function cycleOf(cycle: number): number {
-  if (!Number.isSafeInteger(cycle) || cycle < 1) throw bad('cycle', 'must be the number of a cycle, from 1')
-  return cycle
-}
-
 const forgottenCall =
   ({ log, lostCounts, gate, lookup, onProblem }: HistoryParts): Ledger['forgotten'] =>
   async (conversationId, options) => {
-    gate.open()
-    const { cycle, onCycle } = optionsGiven('forgotten', options, FORGOTTEN)
+    const { cycle, onCycle } = gate.enter(calls.forgotten, options)
     if (cycle !== undefined) {
-      cycleOf(cycle)
       if (conversationId === undefined) throw bad('cycle', 'goes with a conversation')
       const state = await lookup.existing(conversationId)
       if (state.cycles === 0) throw problem({ kind: 'CycleNotRecorded', conversationId, cycle, last: undefined })
     }
-    if (onCycle !== undefined && typeof onCycle !== 'function') throw bad('onCycle', 'must be a function')
     const counted: Counted[] = []
     let conversations = 0
     for await (const id of conversationId === undefined ? conversationsOfLog(log) : only(lookup, conversationId)) {
@@ -119,12 +80,7 @@ const createRevisionAt =
 const recallCall = ({ log, clock, gate, lookup }: HistoryParts): Ledger['recall'] => {
   const revisionAt = createRevisionAt({ log, clock })
   return async (conversationId, options) => {
-    gate.open()
-    const { at, tokens = NOTE_TOKENS, rules = [] } = optionsGiven('recall', options, RECALL)
-    if (!Number.isSafeInteger(tokens) || tokens < LEAST_NOTE_TOKENS)
-      throw bad('tokens', `must be a whole number of at least ${String(LEAST_NOTE_TOKENS)}`)
-    if (!Array.isArray(rules) || rules.some((rule) => typeof rule !== 'string' || rule.trim() === ''))
-      throw bad('rules', 'must be a list of texts')
+    const { at, tokens = NOTE_TOKENS, rules = [] } = gate.enter(calls.recall, options)
     await lookup.isThere(conversationId)
     const until = at === undefined ? undefined : await revisionAt(conversationId, 'at', at)
     const missing = await missingContext(log, conversationId, until)
@@ -139,44 +95,27 @@ const recallCall = ({ log, clock, gate, lookup }: HistoryParts): Ledger['recall'
 const diffCall = ({ log, clock, gate, freshness, lookup }: HistoryParts): Ledger['diff'] => {
   const revisionAt = createRevisionAt({ log, clock })
   return async (conversationId, given) => {
-    gate.open()
-    const input = optionsGiven<{ readonly from?: At; readonly to?: At; readonly cycle?: number } & WaitOptions>(
-      'diff',
-      given,
-      DIFF,
-    )
+    const input = gate.enter(calls.diff, given)
     await freshness.log(input)
     const { revision: head } = await lookup.existing(conversationId)
-    if (input.cycle !== undefined)
-      return valueOf(await differenceAcross(log, conversationId, cycleOf(input.cycle)), problem)
-    if (input.from === undefined) throw bad('from', 'is missing: a moment, or a cycle in its place')
-    const from = await revisionAt(conversationId, 'from', input.from)
+    if (input.cycle !== undefined) return valueOf(await differenceAcross(log, conversationId, input.cycle), problem)
+    const from = await revisionAt(conversationId, 'from', input.from ?? head)
     const to = input.to === undefined ? head : await revisionAt(conversationId, 'to', input.to)
     return valueOf(await differenceBetween(log, conversationId, from, to), problem)
   }
 }
 
-const logCall = ({ log, lookup }: HistoryParts): Ledger['log'] =>
+const logCall = ({ log, gate, lookup }: HistoryParts): Ledger['log'] =>
   async function* readLog(conversationId, options) {
-    const parsedOptions = optionsGiven('log', options, LOG)
-    if (parsedOptions.from !== undefined && !isRevision(parsedOptions.from))
-      throw bad('from', 'must be a revision (a whole number, 0 or more)')
-    wholeNumberGiven('limit', parsedOptions.limit, 0)
-    if (parsedOptions.direction !== undefined && !DIRECTIONS.includes(parsedOptions.direction))
-      throw bad('direction', `must be one of ${DIRECTIONS.join(', ')}`)
+    const range = gate.enter(calls.log, options)
     await lookup.isThere(conversationId)
-    for await (const stored of log.store.readStream(conversationStream(conversationId), parsedOptions))
+    for await (const stored of log.store.readStream(conversationStream(conversationId), range))
       yield await decodeEvent(stored, log)
   }
 
 const followCall = ({ log, gate }: HistoryParts): Admin['follow'] =>
   async function* followEvents(options) {
-    gate.open()
-    const { after = -1, untilHead = false, signal } = optionsGiven('admin.follow', options, FOLLOW)
-    if (after !== 'head' && after !== -1 && !isRevision(after))
-      throw bad('after', "must be a position (a whole number, 0 or more, or -1 for the start), or 'head'")
-    if (typeof untilHead !== 'boolean') throw bad('untilHead', 'must be true or false')
-    signalGiven(signal)
+    const { after = -1, untilHead = false, signal } = gate.enter(calls.follow, options)
     const ended = new AbortController()
     const signals = [ended.signal, gate.closed, ...(signal === undefined ? [] : [signal])]
     const input = {
@@ -206,29 +145,20 @@ const explainCall = ({ log, db, gate, lookup }: HistoryParts): Ledger['explain']
       ),
   }
   return async (conversationId, options) => {
-    gate.open()
-    const parsedOptions = optionsGiven('explain', options, EXPLAIN)
-    if (parsedOptions.batchId !== undefined && parsedOptions.line !== undefined)
-      throw bad('line', 'goes without a batchId: explain one of the two')
-    if (parsedOptions.batchId !== undefined) nameGiven('batchId', parsedOptions.batchId)
-    if (parsedOptions.line !== undefined && textGiven('line', parsedOptions.line).trim() === '')
-      throw bad('line', 'is empty')
-    return valueOf(await explain(dependencies, await lookup.existing(conversationId), parsedOptions), problem)
+    const request = gate.enter(calls.explain, options)
+    return valueOf(await explain(dependencies, await lookup.existing(conversationId), request), problem)
   }
 }
 
 const statsCall =
   ({ log, gate, lookup, tallies, onProblem, prices: ownPrices }: HistoryParts): Admin['stats'] =>
   async (conversationId, options) => {
-    gate.open()
-    const { prices, onConversation } = optionsGiven('admin.stats', options, STATS)
-    if (onConversation !== undefined && typeof onConversation !== 'function')
-      throw bad('onConversation', 'must be a function')
+    const { prices = ownPrices, onConversation } = gate.enter(calls.stats, options)
     if (conversationId !== undefined) await lookup.isThere(conversationId)
     return await stats(log, {
       conversationId,
       cache: { tallies, onProblem },
-      prices: prices === undefined ? ownPrices : pricesOf(prices),
+      prices,
       onConversation,
     })
   }

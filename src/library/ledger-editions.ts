@@ -1,10 +1,11 @@
 /** The part of the ledger's interface that is about editions and prompts. */
+import type { InputOf, OptionsOf } from '../schema/call.js'
+import type * as calls from '../schema/calls/editions.js'
 import type {
   EditionOfConversation as EditionRow,
   EditionSummary,
 } from '../../projections/read-models/editions/queries.js'
 import type { Price, TokenUsage } from '../domain/reports/prices.js'
-import type { PolicySettings } from '../domain/values/policy.js'
 import type { ReplayEstimate } from '../application/editions/estimate.js'
 import type { EditionSpending, Paid } from '../application/editions/metered.js'
 import type { EditionChange } from '../application/editions/edition-change.js'
@@ -44,47 +45,19 @@ export interface EditionInFull extends Edition {
 }
 
 /** Which conversations, under which settings. The summarizer and the persona are those of the ledger. */
-export interface EditionRequest {
-  /** Ids of conversations, or `all`. */
-  readonly conversations: readonly string[] | 'all'
-  /** Settings over those that each conversation has itself. */
-  readonly policy?: PolicySettings
-  /** What the model costs, for estimates and a bound in money. */
-  readonly price?: Price
-}
+export type EditionRequest = InputOf<ReturnType<typeof calls.editionRequest>>
 
 /** What may be spent on an edition in all, earlier runs included. */
-export interface EditionBound {
-  /** Tokens to and from the model. */
-  readonly maxTokens?: number
-  /** In the currency of `price`, which has to be given: all that the edition has taken is reckoned by it. */
-  readonly maxCost?: number
-}
+export type EditionBound = InputOf<ReturnType<typeof calls.bound>>
 
 /** What to replay, what it may spend, and how. */
-export interface ReplayOptions extends EditionRequest, EditionBound, ActorOptions {
-  /** Conversations at once; default 4. */
-  readonly concurrency?: number
-  /** Ends it cleanly: calls under way may end and are recorded. */
-  readonly signal?: AbortSignal
-  /** Called with the progress. Errors that it throws are ignored. */
-  readonly onProgress?: (progress: ReplayProgress) => void
-}
+export type ReplayOptions = OptionsOf<typeof calls.replay>
 
 /** What to estimate: a replay; or, with `editionId`, what adopting that edition would buy in these conversations. */
-export interface EstimateOptions extends EditionRequest, Pick<ReplayOptions, 'signal'> {
-  /**
-   * The edition to adopt; the beginning of its id is enough. `all` is then every conversation that has it and did not
-   * drop it.
-   */
-  readonly editionId?: string
-}
+export type EstimateOptions = OptionsOf<typeof calls.estimate>
 
 /** The settings that the edition was made with, and what catching it up may spend. */
-export interface AdoptOptions extends Pick<EditionRequest, 'policy' | 'price'>, EditionBound, ActorOptions {
-  /** Ends the catching up cleanly: calls under way may end and are recorded, and nothing is put into force. */
-  readonly signal?: AbortSignal
-}
+export type AdoptOptions = OptionsOf<typeof calls.adopt>
 
 /** Editions: the same history compacted in another way. */
 export interface Editions {

@@ -1,4 +1,6 @@
 /** The part of the ledger's interface that concerns erasure. */
+import type { OptionsOf } from '../schema/call.js'
+import type * as calls from '../schema/calls/operating.js'
 import type { ErasureReceipt } from '../domain/events/index.js'
 import type { CompletedErasure } from '../application/erasure/erase.js'
 import type { TranscriptSource } from '../application/erasure/plan.js'
@@ -31,14 +33,7 @@ export interface PlannedErasure {
 }
 
 /** Reason and actor of an erasure. */
-export interface ErasureOptions {
-  /** Recorded with the erasure. Name no personal data in it. */
-  readonly reason: string
-  /** Recorded with the event. Default: the actor of the ledger. */
-  readonly actor?: string
-  /** Why messages are erased that a retention rule keeps. Recorded, also in the receipt. */
-  readonly legalBasis?: string
-}
+export type ErasureOptions = OptionsOf<typeof calls.erase>
 
 /** An erasure of a conversation, as its events have it. */
 export interface RecordedErasure {

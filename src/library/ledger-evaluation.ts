@@ -1,9 +1,7 @@
 /** The part of the ledger's interface that evaluates ways to compact. */
-import type { PolicySettings } from '../domain/values/policy.js'
-import type { LabelledQuestion } from '../application/editions/evidence-reach.js'
-import type { Evaluation, EvaluationEstimate, EvaluationProgress } from '../application/editions/evaluate.js'
-import type { ActorOptions, LedgerOptions } from './ledger-options.js'
-import type { EditionBound, Price, ReplayOptions } from './ledger-editions.js'
+import type { InputOf, OptionsOf } from '../schema/call.js'
+import type * as calls from '../schema/calls/editions.js'
+import type { Evaluation, EvaluationEstimate } from '../application/editions/evaluate.js'
 
 export type {
   CandidateBudget,
@@ -18,34 +16,13 @@ export type { EvidenceCounts } from '../application/editions/evidence-reach.js'
 export type { RetainedKind, Retention, RetentionCounts } from '../application/loss-report/retention.js'
 
 /** One way to compact. */
-export interface CandidateOptions {
-  /** Names the candidate in the result. */
-  readonly name: string
-  /** The strategy, with its model and prompt. */
-  readonly summarizer: NonNullable<LedgerOptions['summarizer']>
-  /** Settings over those that each conversation has itself. */
-  readonly policy?: PolicySettings
-  /** Price of the model; required with `maxCost`. All candidates have the same currency. */
-  readonly price?: Price
-}
+export type CandidateOptions = InputOf<ReturnType<typeof calls.candidate>>
 
 /** Which conversations, by which candidates. */
-export interface EvaluationRequest extends Pick<ReplayOptions, 'signal'> {
-  /** Ids of conversations, or `all`. */
-  readonly conversations: readonly string[] | 'all'
-  /** At least one. Candidates that make the same edition are evaluated once. */
-  readonly candidates: readonly CandidateOptions[]
-}
+export type EvaluationRequest = OptionsOf<typeof calls.estimateEvaluation>
 
 /** An evaluation, with a bound on the spending of all candidates together, earlier runs included. */
-export interface EvaluateOptions extends EvaluationRequest, EditionBound, ActorOptions {
-  /** Questions with the messages that answer them. */
-  readonly questions?: readonly LabelledQuestion[]
-  /** Conversations at the same time; default 4. */
-  readonly concurrency?: number
-  /** Called with the progress. Errors that it throws end the call. */
-  readonly onProgress?: (progress: EvaluationProgress) => void
-}
+export type EvaluateOptions = OptionsOf<typeof calls.evaluate>
 
 /** Several ways to compact the same conversations, measured against each other. */
 export interface EditionsEvaluated {

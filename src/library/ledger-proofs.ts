@@ -1,7 +1,7 @@
 /** The part of the ledger's interface that proves the log to outsiders. */
-import type { At } from './ledger-options.js'
+import type { OptionsOf } from '../schema/call.js'
+import type * as calls from '../schema/calls/operating.js'
 import type {
-  AnyKey,
   CheckpointAttachments,
   CheckpointDraft,
   ConsistencyProof,
@@ -29,21 +29,10 @@ export type {
 } from '../application/proof/types.js'
 
 /** Options of a new checkpoint. */
-export interface CreateCheckpointOptions {
-  /** The operator's Ed25519 private key, or its PEM text. */
-  readonly key: AnyKey | string
-}
+export type CreateCheckpointOptions = OptionsOf<typeof calls.createCheckpoint>
 
 /** Options of evidence. */
-export interface EvidenceOptions {
-  /**
-   * The moment. If its event is an answer that names its context, the evidence is of that context. Default: the context
-   * of the newest such answer; without one, that of the newest compaction, or the one now.
-   */
-  readonly at?: At
-  /** Number of events of the checkpoint. Default: the first one that covers all events of the evidence. */
-  readonly size?: number
-}
+export type EvidenceOptions = OptionsOf<typeof calls.evidence>
 
 /** Signed checkpoints of the log, and proofs that outsiders can verify. */
 export interface LedgerProofs {

@@ -1,4 +1,6 @@
 /** The part of the ledger's interface that concerns retention. */
+import type { OptionsOf } from '../schema/call.js'
+import type * as calls from '../schema/calls/operating.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import type { HoldTarget } from '../domain/retention/decide-retention.js'
 import type { RecordedRules, RetentionHold, RetentionRun } from '../domain/retention/retention-state.js'
@@ -11,22 +13,10 @@ export type { CompletedRun } from '../application/retention/run.js'
 export type { DueConversation, ScopeStatus } from '../application/retention/due.js'
 
 /** Rules to set. A rule that is not named stays; null removes it. */
-export interface RuleSettings {
-  /** The scope of the rules. Default: all conversations; a rule of a scope replaces that of all conversations. */
-  readonly scope?: string
-  /** No younger message is erased without a legal basis: `6 months`, `180 days`, `P6M`. */
-  readonly keepAtLeast?: string | null
-  /** A conversation is erased if its last message is older. Requires an erasable ledger. */
-  readonly eraseAfter?: string | null
-}
+export type RuleSettings = OptionsOf<typeof calls.retentionRules>
 
 /** Reason and actor of a change of retention. */
-export interface RetentionOptions {
-  /** Recorded with the change. Name no personal data in it. */
-  readonly reason: string
-  /** Recorded with the event. Default: the actor of the ledger. */
-  readonly actor?: string
-}
+export type RetentionOptions = OptionsOf<typeof calls.setRetention>
 
 /** The rules after a change. */
 export interface RulesAnswer {

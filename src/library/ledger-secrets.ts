@@ -1,4 +1,6 @@
 /** The part of the ledger's interface that concerns secrets. */
+import type { OptionsOf } from '../schema/call.js'
+import type * as calls from '../schema/calls/history.js'
 import type { RecordedSecret } from '../application/audit/scan-secrets.js'
 import type { PolicySettings } from '../domain/values/policy.js'
 
@@ -12,12 +14,7 @@ export type {
 } from '../application/audit/scan-secrets.js'
 
 /** What to scan. */
-export interface ScanSecretsOptions {
-  /** Only this conversation. Default: all. */
-  readonly conversationId?: string
-  /** Called after each conversation, with the number of conversations so far. */
-  readonly onConversation?: (done: number) => void
-}
+export type ScanSecretsOptions = OptionsOf<typeof calls.scanSecrets>
 
 /** The secrets that recorded events contain. */
 export interface SecretScan {

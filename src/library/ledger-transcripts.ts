@@ -1,38 +1,13 @@
 /** The public types of imported transcripts. `transcripts.ts` implements them. */
+import type { OptionsOf } from '../schema/call.js'
+import type * as calls from '../schema/calls/transcripts.js'
 import type { NotHandedOver } from '../application/handoff/plan.js'
 import type { RecallNote } from '../application/recall/note.js'
-import type { PolicySettings } from '../domain/values/policy.js'
 import type { RecordedConversation } from '../application/importers/recorded-transcript.js'
 import type { DamageItem, TranscriptItem } from '../application/importers/transcript.js'
 
 /** How a transcript is imported. */
-export interface ImportTranscriptOptions {
-  /** The program that wrote it. Default: recognized by the content. */
-  readonly from?: string
-  /** Tenant or owner of new conversations. */
-  readonly scope?: string
-  /** Settings of its conversations, used after an edition is adopted. */
-  readonly policy?: PolicySettings
-  /** Actor of the events. Default: the actor of the ledger. */
-  readonly actor?: string
-  /** Id of the request. Default: a new one. */
-  readonly correlationId?: string
-  /** Ends the import after the current record. Recorded events stay. */
-  readonly signal?: AbortSignal
-  /** Called with each item as it is read. */
-  readonly onItem?: (item: TranscriptItem) => void
-  /**
-   * If true, the end of the file and the state of the reader stay in memory, and the next import with this option
-   * reads only the appended lines. A file that does not grow by lines, or that was replaced, is read from the
-   * beginning. Default: false.
-   */
-  readonly resumable?: boolean
-  /**
-   * Id of the conversation that the transcript continues, for one that does not name its parent itself. Recorded as its
-   * parent.
-   */
-  readonly continues?: string
-}
+export type ImportTranscriptOptions = OptionsOf<typeof calls.importTranscript>
 
 /** The result of an import for one conversation. */
 export interface ImportedConversation extends RecordedConversation {
@@ -57,14 +32,7 @@ export interface ImportedTranscript {
 }
 
 /** How a transcript is recorded while its program writes it. */
-export interface OpenTranscriptOptions {
-  /** The program that writes it, as `import` names it. */
-  readonly from: string
-  /** Tenant or owner of new conversations. */
-  readonly scope?: string
-  /** Actor of the events. Default: the actor of the ledger. */
-  readonly actor?: string
-}
+export type OpenTranscriptOptions = OptionsOf<typeof calls.openTranscript>
 
 /** A transcript that is recorded while its program writes it. */
 export interface OpenTranscript {
@@ -77,16 +45,7 @@ export interface OpenTranscript {
 }
 
 /** How items of a transcript are recorded that another machine reads. */
-export interface ReceiveTranscriptOptions {
-  /** The program that wrote the transcript, as `import` names it. */
-  readonly from: string
-  /** Tenant or owner of new conversations. */
-  readonly scope?: string
-  /** Actor of the events. Default: the actor of the ledger. */
-  readonly actor?: string
-  /** Called with each conversation before anything of it is recorded. Throws if it must not be recorded. */
-  readonly allows?: (conversationId: string) => Promise<void>
-}
+export type ReceiveTranscriptOptions = OptionsOf<typeof calls.receiveTranscript>
 
 /** A transcript that another machine reads. */
 export interface ReceivedTranscript {
@@ -101,29 +60,7 @@ export interface ReceivedTranscript {
 }
 
 /** How a conversation is handed over to another program. */
-export interface HandoffOptions {
-  /** The program: `claude-code`, `codex`, `opencode`, `pi` or `gemini`. May be absent with `repair`. */
-  readonly to?: string
-  /**
-   * If true, the session is written for the program that recorded the conversation, which cannot resume it: each call
-   * with its result, each compaction with its summary, and without a limit of tokens unless `budget` is set. Default:
-   * false.
-   */
-  readonly repair?: boolean
-  /**
-   * Id of a withdrawn message. The conversation is handed over as it was before that message was withdrawn. `withdrawn`
-   * of the result names the first message of each withdrawn part.
-   */
-  readonly withdrawn?: string
-  /** The most tokens that the new session may have, estimated. Default: 100,000. */
-  readonly budget?: number
-  /** Directory of the program. Default: the one that the program uses on this machine. */
-  readonly home?: string
-  /** Directory in which the work continues. Default: the directory of the conversation, or the current one. */
-  readonly cwd?: string
-  /** Actor of the events. Default: the actor of the ledger. */
-  readonly actor?: string
-}
+export type HandoffOptions = OptionsOf<typeof calls.handoff>
 
 /** A part of a conversation that was withdrawn, for example by a rewind. */
 export interface WithdrawnPart {

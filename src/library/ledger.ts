@@ -3,8 +3,14 @@
  * The public interface of the library, for developers of agents, auditors and operators. Every function parses its
  * input, calls one use case, and throws a `LedgerError` if the use case fails.
  */
+import type { InputOf, OptionsOf } from '../schema/call.js'
+import type * as common from '../schema/calls/common.js'
+import type * as conversationCalls from '../schema/calls/conversations.js'
+import type * as editionCalls from '../schema/calls/editions.js'
+import type * as historyCalls from '../schema/calls/history.js'
+import type * as messageCalls from '../schema/calls/messages.js'
+import type * as operatingCalls from '../schema/calls/operating.js'
 import type { ForgottenTotals } from '../application/loss-report/totals.js'
-import type { ForgottenCycle } from '../application/loss-report/compaction-reports.js'
 import type { RecallNote } from '../application/recall/note.js'
 import type { StatedRule } from '../application/recall/stated-rules.js'
 import type {
@@ -17,54 +23,37 @@ import type {
   ReceivedTranscript,
   ReceiveTranscriptOptions,
 } from './ledger-transcripts.js'
-import type { Observation, SeenCompaction } from './ledger-observation.js'
+import type { Observation } from './ledger-observation.js'
 import type { LedgerProofs } from './ledger-proofs.js'
 import type { LedgerErasure } from './ledger-erasure.js'
 import type { LedgerRetention } from './ledger-retention.js'
 import type { LedgerSecrets } from './ledger-secrets.js'
-import type { RebuildOptions } from '../../projections/engine/rebuild.js'
-import type { Filled, FillOptions, MissingVectors } from '../../projections/read-models/archive-index/vector-filler.js'
+import type { Filled, MissingVectors } from '../../projections/read-models/archive-index/vector-filler.js'
 import type { RowsLag, ProjectionStatus } from '../../projections/engine/watch.js'
 import type { Compaction } from '../application/compaction/compact.js'
-import type { EditionComparisons, LabelledQuestion } from '../application/editions/compare.js'
+import type { EditionComparisons } from '../application/editions/compare.js'
 import type { Compressed } from '../application/compaction/compress.js'
 import type { Difference } from '../application/history/difference.js'
-import type { ExplainOptions, Explanation } from '../application/history/explanation.js'
-import type { ConversationOrder } from '../domain/values/conversation-order.js'
+import type { Explanation } from '../application/history/explanation.js'
 import type { ConversationSummary, UnlistedConversation } from '../../projections/read-models/live-messages/queries.js'
 import type { SearchHit } from '../application/search/search.js'
-import type { ConversationStats, TotalStats } from '../application/history/stats.js'
+import type { TotalStats } from '../application/history/stats.js'
 import type { ContextAsOf } from '../domain/compaction/context.js'
 import type { LiveMessages } from '../application/history/time-travel.js'
 import type { Undone } from '../application/editions/undo-and-revert.js'
-import type { Verification, VerifyOptions } from '../application/audit/verify.js'
-import type { TriedPolicy, WhatIf } from '../application/editions/what-if.js'
+import type { Verification } from '../application/audit/verify.js'
+import type { WhatIf } from '../application/editions/what-if.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import type { MessageInput } from '../domain/values/chat-message.js'
-import type { PriceTable } from '../domain/reports/prices.js'
-import type { GroupTotals, TotalGroup, Totals } from '../domain/reports/totals.js'
-import type { ViewName } from '../domain/values/view-names.js'
+import type { GroupTotals, Totals } from '../domain/reports/totals.js'
 import type { LogOrigin } from '../ports/manifest.js'
 import type { Chat, ChatOptions } from './chat-types.js'
 import type { Editions, Prompts } from './ledger-editions.js'
 import type { EditionsEvaluated } from './ledger-evaluation.js'
-import type {
-  ActorOptions,
-  AppendOptions,
-  AppendResult,
-  At,
-  ObserveOptions,
-  RequestOptions,
-  WaitOptions,
-} from './ledger-options.js'
+import type { ActorOptions, AppendOptions, AppendResult, ObserveOptions, WaitOptions } from './ledger-options.js'
 
-export type { RebuildOptions, RebuildProgress } from '../../projections/engine/rebuild.js'
-export type {
-  FillOptions,
-  FillProgress,
-  Filled,
-  MissingVectors,
-} from '../../projections/read-models/archive-index/vector-filler.js'
+export type { RebuildProgress } from '../../projections/engine/rebuild.js'
+export type { FillProgress, Filled, MissingVectors } from '../../projections/read-models/archive-index/vector-filler.js'
 export type { RowsLag as Behind, PartitionStatus, ProjectionStatus } from '../../projections/engine/watch.js'
 export type { Compaction } from '../application/compaction/compact.js'
 export type {
@@ -82,7 +71,6 @@ export type {
   ChunkOrigin,
   ObservedOrigin,
   CycleOrigin,
-  ExplainOptions,
   Explanation,
   OriginalMessage,
   PromptText,
@@ -125,7 +113,7 @@ export type { LineSource, Withdrawn } from '../application/history/trace-line.js
 export type { Context, ContextAsOf } from '../domain/compaction/context.js'
 export type { LiveMessages } from '../application/history/time-travel.js'
 export type { Undone } from '../application/editions/undo-and-revert.js'
-export type { Problem, Verification, VerifyOptions, VerifyProgress } from '../application/audit/verify.js'
+export type { Problem, Verification, VerifyProgress } from '../application/audit/verify.js'
 export type { Course, TriedPolicy, WhatIf, WhatIfRow } from '../application/editions/what-if.js'
 export type {
   AssistantMessage,
@@ -203,75 +191,44 @@ export type {
   RetentionCounts,
 } from './ledger-evaluation.js'
 
+/** Options of a rebuild. */
+export type RebuildOptions = OptionsOf<typeof operatingCalls.rebuild>
+
+/** Options of a run that makes vectors. */
+export type FillOptions = OptionsOf<typeof operatingCalls.fillVectors>
+
+/** What to explain. Default: the whole view. */
+export type ExplainOptions = OptionsOf<typeof historyCalls.explain>
+
+/** Options of a verification. */
+export type VerifyOptions = OptionsOf<typeof historyCalls.verify>
+
 /** Options of a compaction. */
-export interface CompactOptions extends ActorOptions {
-  /** If true, compacts all that the policy allows, even if the context is below its limit. */
-  readonly force?: boolean
-}
+export type CompactOptions = OptionsOf<typeof historyCalls.compact>
 
 /** The cycles to undo. */
-export interface UndoOptions extends RequestOptions {
-  /** Number of the first cycle to undo. All later cycles are undone too. */
-  readonly cycle: number
-}
+export type UndoOptions = OptionsOf<typeof historyCalls.undo>
 
 /** Another program's compaction of a conversation that the ledger manages. */
-export interface AmendingCompaction
-  extends Pick<Observation, 'program' | 'programVersion'>, Pick<SeenCompaction, 'sourceId'> {
-  /** What started the compaction. Default: `unknown`. */
-  readonly trigger?: SeenCompaction['trigger']
-  /** The summary that replaced messages. Default: `opaque`, a form that only the provider can read. */
-  readonly summary?: SeenCompaction['summary']
-  /** The program's message list directly after the compaction. Default: the appended messages, the summary first. */
-  readonly context?: SeenCompaction['context']
-}
+export type AmendingCompaction = OptionsOf<typeof messageCalls.amendingCompaction>
 
 /** Messages to withdraw, and their replacements. */
-export interface AmendOptions extends RequestOptions {
-  /** Ids of the messages to withdraw, or `all`. A cycle that compacted one of them is undone first. */
-  readonly withdraw: readonly string[] | 'all'
-  /** Replacements, appended after all messages that remain. */
-  readonly append?: readonly MessageInput[]
-  /**
-   * A compaction by another program, recorded before the appended messages as an event of its own
-   * (`CompactionObserved`). It removes nothing from the context by itself.
-   */
-  readonly compaction?: AmendingCompaction
-  /** Expected revision of the conversation. If it has another one, nothing is recorded. */
-  readonly expectedRevision?: number
-}
+export type AmendOptions = OptionsOf<typeof messageCalls.amend>
 
 /** Options of a context. */
-export interface ContextOptions extends WaitOptions {
-  /** The moment. Default: now. */
-  readonly at?: At
-  /**
-   * View of the compacted part. Default: the recorded view, which the model received. With another view, `hash` differs
-   * from that of the recorded context, which `inForce` names.
-   */
-  readonly view?: ViewName
-}
+export type ContextOptions = OptionsOf<typeof messageCalls.context>
 
 /** The moment to read. */
-export interface AsOfOptions extends WaitOptions {
-  /** Default: now. */
-  readonly at?: At
-}
+export type AsOfOptions = OptionsOf<typeof messageCalls.messages>
+
+type DiffFields = OptionsOf<typeof historyCalls.diff>
 
 /** Two moments (`to` is now by default), or one cycle, from directly before it to directly after it. */
-export type DiffOptions = WaitOptions & ({ readonly from: At; readonly to?: At } | { readonly cycle: number })
+export type DiffOptions = WaitOptions &
+  ((Required<Pick<DiffFields, 'from'>> & Pick<DiffFields, 'to'>) | Required<Pick<DiffFields, 'cycle'>>)
 
 /** Options of a search. Without a conversation or a scope, conversations without a scope are searched. */
-export interface LedgerSearchOptions extends WaitOptions {
-  /** Searches this conversation. */
-  readonly conversationId?: string
-  /** Searches all conversations of this scope. */
-  readonly scope?: string
-  /** Maximum number of hits. Default 10. */
-  readonly limit?: number
-  /** Batches, messages, or both in one list (the default). */
-  readonly include?: 'messages' | 'batches' | 'all'
-}
+export type LedgerSearchOptions = OptionsOf<typeof conversationCalls.search>
 
 /** Result of a search. */
 export interface SearchResult {
@@ -301,24 +258,10 @@ export interface ConversationList {
 }
 
 /** The events of a conversation to read. Default: all. */
-export interface LogOptions {
-  /** The first revision. */
-  readonly from?: number
-  /** Maximum number of events. */
-  readonly limit?: number
-  /** `backwards` reads the newest event first, starting at `from` (default: the last event). Default `forwards`. */
-  readonly direction?: 'forwards' | 'backwards'
-}
+export type LogOptions = OptionsOf<typeof historyCalls.log>
 
 /** Options of a subscription. */
-export interface FollowOptions {
-  /** Events after this position. Default -1: from the first event. `head`: events recorded from now on. */
-  readonly after?: number | 'head'
-  /** If true, ends at the current last event and does not wait for new ones. */
-  readonly untilHead?: boolean
-  /** Ends the subscription without an error. */
-  readonly signal?: AbortSignal
-}
+export type FollowOptions = OptionsOf<typeof historyCalls.follow>
 
 /** An event; or a sign that all events up to a position were delivered. */
 export type Followed =
@@ -326,55 +269,13 @@ export type Followed =
   | { readonly kind: 'caught-up'; readonly position: number }
 
 /** Which conversations to list or to sum. */
-export interface ConversationSelection {
-  /** Tenant or owner. */
-  readonly scope?: string
-  /** Beginning of the id. */
-  readonly prefix?: string
-  /** Part of the id, the title or the project folder, in any case. */
-  readonly match?: string
-  /** The person whose key of a service began the conversation. */
-  readonly person?: string
-  /** The program whose transcript was imported. */
-  readonly program?: string
-  /** Part of the project folder, in any case. */
-  readonly project?: string
-  /**
-   * Words, in any order and case, which the id, title, project folder and messages of the conversation have together.
-   * Words in double quotes are an exact phrase. At most 32 words and phrases.
-   */
-  readonly grep?: string
-  /** Only conversations with a message at or after this time. A `Date`, or ISO 8601 with its zone. */
-  readonly since?: Date | string
-  /** Only conversations without a message at or after this time. A `Date`, or ISO 8601 with its zone. */
-  readonly until?: Date | string
-}
+export type ConversationSelection = InputOf<ReturnType<typeof common.selection>>
 
 /** Filters and order of a list of conversations. */
-export interface ListOptions extends WaitOptions, ConversationSelection {
-  /** Only ids after this one, for reading page by page. Requires `sort: 'id'`. */
-  readonly after?: string
-  /**
-   * `relevance` (default with `grep`): conversations that have the words of `grep` in their title, id or project folder
-   * first, then those with all of them in one message. `updated` (default without): the most recent message first.
-   * `lost`, `messages` and `tokens`: most lost items, messages or live tokens first. `id`: by id.
-   */
-  readonly sort?: ConversationOrder
-  /** Maximum number of conversations. Default: all. */
-  readonly limit?: number
-  /** If true, counts missing `lost` for up to 0.3 seconds. Default: false. */
-  readonly countLost?: boolean
-}
+export type ListOptions = OptionsOf<typeof conversationCalls.list>
 
 /** Options of totals. */
-export interface TotalsOptions extends WaitOptions, ConversationSelection {
-  /** If true, only conversations without a tenant or owner. Default: false. */
-  readonly unscoped?: boolean
-  /** By what to group. Default: by program and project. */
-  readonly by?: readonly TotalGroup[]
-  /** Maximum number of groups. Default: all. The total always includes all. */
-  readonly limit?: number
-}
+export type TotalsOptions = OptionsOf<typeof conversationCalls.totals>
 
 /** Usage of conversations, from the read models. */
 export interface UsageTotals {
@@ -389,30 +290,13 @@ export interface UsageTotals {
 }
 
 /** Options of statistics. */
-export interface StatsOptions {
-  /** Prices by model name; they override those of the ledger. */
-  readonly prices?: PriceTable
-  /** Called with each conversation as soon as it is counted. A returned promise is awaited. */
-  readonly onConversation?: (stats: ConversationStats) => void | Promise<void>
-}
+export type StatsOptions = OptionsOf<typeof historyCalls.stats>
 
 /** Options of the loss report. */
-export interface ForgottenOptions {
-  /** Only cycles with this number. Requires a conversation. */
-  readonly cycle?: number
-  /** Called with each cycle, oldest first within a conversation. A returned promise is awaited. */
-  readonly onCycle?: (cycle: ForgottenCycle) => void | Promise<void>
-}
+export type ForgottenOptions = OptionsOf<typeof historyCalls.forgotten>
 
 /** Options of a note for an agent. */
-export interface RecallOptions {
-  /** The note for the context at this moment: a revision, a time or the id of a message. Now by default. */
-  readonly at?: At
-  /** The most tokens of the note, estimated; 1,500 by default, at least 100. */
-  readonly tokens?: number
-  /** Rules that the note begins with, whatever the conversation says. They must fit into the limit. */
-  readonly rules?: readonly string[]
-}
+export type RecallOptions = OptionsOf<typeof historyCalls.recall>
 
 /** A note that restores an agent after a compaction. */
 export interface Recall extends RecallNote {
@@ -435,16 +319,7 @@ export interface Forgotten {
 }
 
 /** Options of a comparison of editions. */
-export interface CompareEditionsOptions extends WaitOptions, ActorOptions {
-  /** Another edition. Default: the history in force at the last event that the edition includes. */
-  readonly against?: string
-  /** Questions with the ids of the messages that answer them. Ids of other conversations are ignored. */
-  readonly questions?: readonly LabelledQuestion[]
-  /** Whether to record the comparison. Default true. False also works in a ledger that is opened read-only. */
-  readonly record?: boolean
-  /** Called after each conversation. */
-  readonly onConversation?: (done: number, of: number) => void
-}
+export type CompareEditionsOptions = OptionsOf<typeof editionCalls.compare>
 
 /** The comparison of editions. */
 export interface EditionsCompared {
@@ -462,17 +337,7 @@ export interface EditionsCompared {
 }
 
 /** Options of a what-if run. */
-export interface WhatIfOptions {
-  /** Named settings, each of which overrides the conversation's own. */
-  readonly policies: readonly TriedPolicy[]
-  /**
-   * `recorded` (default): summaries as long as the recorded ones. `extractive`: written by the strategy without a
-   * model.
-   */
-  readonly summaries?: 'recorded' | 'extractive'
-  /** Called after each conversation. */
-  readonly onConversation?: (done: number, of: number) => void
-}
+export type WhatIfOptions = OptionsOf<typeof editionCalls.whatIf>
 
 /** Transcripts and actions of other programs. */
 export interface Transcripts {

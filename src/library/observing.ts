@@ -18,29 +18,17 @@ import {
 import { modelWindow } from '../ports/model-windows.js'
 import type { Clock } from '../ports/clock.js'
 import type { Conversations } from '../application/recording/handle-command.js'
+import * as calls from '../schema/calls/transcripts.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
 import type { Transcripts } from './ledger.js'
 import type { Observation, SeenCompaction } from './ledger-observation.js'
-import type { AppendResult, ObserveOptions } from './ledger-options.js'
+import type { AppendResult } from './ledger-options.js'
 import type { Lookup } from './lookup.js'
-import { bad, nameGiven, nameOf, optionsGiven, settingsOf, type Names } from './options.js'
+import { bad, nameGiven, nameOf } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
-
-const OPTIONS: Names<ObserveOptions> = { policy: true, scope: true, actor: true, correlationId: true }
-const OBSERVATION: Names<Observation> = {
-  program: true,
-  programVersion: true,
-  sourceId: true,
-  where: true,
-  withdrawn: true,
-  edited: true,
-  compaction: true,
-  messages: true,
-  unreadable: true,
-}
 
 export interface ObservingParts extends Pick<LedgerParts, 'policy' | 'estimator'> {
   readonly clock: Clock
@@ -76,8 +64,8 @@ export function entryOf(entry: SeenCompaction['context'][number], at: number): O
 }
 
 /** What an observation records, in its order. */
-function commandsOf(observation: Partial<Observation>, program: string, where: string, now: string): Command[] {
-  const { programVersion, withdrawn = [], edited = [], compaction, messages = [], unreadable } = observation
+function commandsOf(observation: Observation, where: string, now: string): Command[] {
+  const { program, programVersion, withdrawn = [], edited = [], compaction, messages = [], unreadable } = observation
   const commands: Command[] = []
   if (withdrawn.length > 0) commands.push({ type: 'WithdrawMessages', messageIds: withdrawn, why: 'rewound' })
   for (const [at, { messageId, content, why }] of edited.entries())
@@ -125,20 +113,17 @@ export function createObserving(parts: ObservingParts): Pick<Transcripts, 'obser
   const { conversations, clock, gate, freshness, lookup, provenanceOf, summarizerWindowTokens, estimator } = parts
   return {
     async observe(conversationId, observation, options): Promise<AppendResult> {
-      const parsedOptions = optionsGiven('transcripts.observe', options, OPTIONS)
-      const parsedObservation = optionsGiven('transcripts.observe', observation, OBSERVATION)
-      const program = nameOf('program', parsedObservation.program)
-      const where = parsedObservation.where === undefined ? 'proxy' : nameOf('where', parsedObservation.where)
-      const commands = commandsOf(parsedObservation, program, where, clock.now().toISOString())
-      gate.writes('transcripts.observe')
+      const { policy: settings, scope, ...by } = gate.enter(calls.observe, options)
+      const observed = gate.enter(calls.observation, observation)
+      const { program, programVersion, where = 'proxy', sourceId = conversationId } = observed
+      const commands = commandsOf(observed, where, clock.now().toISOString())
       freshness.follow()
       valueOf(checkId('conversationId', conversationId), problem)
-      const settings = settingsOf(parsedOptions.policy)
       const beginning: Command[] = [
         {
           type: 'Configure',
           settings: settings === undefined && parts.policy === undefined ? undefined : { ...parts.policy, ...settings },
-          scope: parsedOptions.scope === undefined ? undefined : nameOf('scope', parsedOptions.scope),
+          scope,
           summarizerWindowTokens,
           modelWindow,
           estimator,
@@ -147,13 +132,8 @@ export function createObserving(parts: ObservingParts): Pick<Transcripts, 'obser
           type: 'ObserveConversation',
           conversation: {
             program,
-            ...(parsedObservation.programVersion === undefined
-              ? {}
-              : { programVersion: parsedObservation.programVersion }),
-            sourceId:
-              parsedObservation.sourceId === undefined
-                ? conversationId
-                : nameOf('sourceId', parsedObservation.sourceId),
+            ...(programVersion === undefined ? {} : { programVersion }),
+            sourceId,
             where: { file: where },
           },
         },
@@ -164,7 +144,7 @@ export function createObserving(parts: ObservingParts): Pick<Transcripts, 'obser
       const handled = await conversations.handle(
         conversationId,
         isDamage ? commands : [...beginning, ...commands],
-        provenanceOf(parsedOptions),
+        provenanceOf(by),
       )
       if (E.isLeft(handled)) throw problem(handled.left)
       freshness.recordedHere(handled.right)

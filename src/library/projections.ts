@@ -1,20 +1,15 @@
 /** Projections: running them, their status, and their vectors. */
 import { createProjectionRunner, projectionStopped, type ProjectionRunner } from '../../projections/engine/runner.js'
-import {
-  createVectorFiller,
-  type FillOptions,
-  type VectorFiller,
-} from '../../projections/read-models/archive-index/vector-filler.js'
+import { createVectorFiller, type VectorFiller } from '../../projections/read-models/archive-index/vector-filler.js'
 import { decodeEvent } from '../application/recording/read-event.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { Admin, RebuildOptions } from './ledger.js'
-import { bad, listenerGiven, namedOrAll, optionsGiven, signalGiven, wholeNumberGiven, type Names } from './options.js'
+import * as calls from '../schema/calls/operating.js'
+import { namedOrAll } from '../schema/option-values.js'
+import type { Admin } from './ledger.js'
+import { bad, valueGiven } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
-
-const REBUILD: Names<RebuildOptions> = { onProgress: true, signal: true, batchSize: true, fresh: true }
-const FILL: Names<FillOptions> = { limit: true, signal: true, onProgress: true }
 
 /** What keeps the rows of this ledger; nothing runs until it is asked. */
 export function runnerOf({ log, db, projections, claims, onProblem }: LedgerParts): ProjectionRunner {
@@ -43,7 +38,7 @@ export function fillerOf({ log, db, embedding, claims, clock, readOnly, onProble
     : createVectorFiller({ db, store: log.store, embedding, claims, owner: clock.newId(), onProblem })
 }
 
-export interface ProjectionsParts extends Pick<LedgerParts, 'db' | 'embedding' | 'onProblem'> {
+export interface ProjectionsParts extends Pick<LedgerParts, 'db' | 'embedding'> {
   readonly runner: ProjectionRunner
   readonly filler: VectorFiller | undefined
   readonly gate: Gate
@@ -51,33 +46,22 @@ export interface ProjectionsParts extends Pick<LedgerParts, 'db' | 'embedding' |
 }
 
 export function createProjections(parts: ProjectionsParts): Admin['projections'] {
-  const { db, embedding, onProblem, runner, filler, gate, freshness } = parts
+  const { db, embedding, runner, filler, gate, freshness } = parts
   return {
     async status() {
       gate.open()
       return await runner.status()
     },
     async rebuild(names, given) {
-      gate.writes('admin.projections.rebuild')
-      const { onProgress, ...how } = optionsGiven('admin.projections.rebuild', given, REBUILD)
-      signalGiven(how.signal)
-      const listener = listenerGiven('onProgress', onProgress, onProblem)
-      wholeNumberGiven('batchSize', how.batchSize, 1)
-      await runner.rebuild(namedOrAll('names', names, 'names', 'read models'), {
-        ...how,
-        ...(listener === undefined ? {} : { onProgress: listener }),
-      })
+      const how = gate.enter(calls.rebuild, given)
+      await runner.rebuild(valueGiven('names', namedOrAll('names', 'read models'), names), how)
     },
     async catchUp() {
       gate.writes('admin.projections.catchUp')
       return await runner.catchUp()
     },
     async fillVectors(options) {
-      gate.writes('admin.projections.fillVectors')
-      const { onProgress, ...given } = optionsGiven('admin.projections.fillVectors', options, FILL)
-      signalGiven(given.signal)
-      const listener = listenerGiven('onProgress', onProgress, onProblem)
-      wholeNumberGiven('limit', given.limit, 0)
+      const how = gate.enter(calls.fillVectors, options)
       if (filler === undefined)
         throw bad(
           'embedding',
@@ -86,10 +70,7 @@ export function createProjections(parts: ProjectionsParts): Admin['projections']
             : `cannot be used: ${db.name} has no pgvector`,
         )
       await freshness.rowsAtHead()
-      return valueOf(
-        await filler.make({ ...given, ...(listener === undefined ? {} : { onProgress: listener }) }),
-        problem,
-      )
+      return valueOf(await filler.make(how), problem)
     },
   }
 }

@@ -16,15 +16,12 @@ import {
   storeCheckpoint,
 } from '../application/proof/checkpoints.js'
 import type { Gate } from './gate.js'
-import type { CreateCheckpointOptions, EvidenceOptions, LedgerProofs, SignedDraft } from './ledger-proofs.js'
-import { bad, optionsGiven, textGiven, wholeNumberGiven, type Names } from './options.js'
+import * as calls from '../schema/calls/operating.js'
+import type { LedgerProofs } from './ledger-proofs.js'
+import { bad, wholeNumberGiven } from './options.js'
 import type { Lookup } from './lookup.js'
 import type { LedgerParts } from './parts.js'
 import { signingKey } from './signing-key.js'
-
-const EVIDENCE: Names<EvidenceOptions> = { at: true, size: true }
-const CREATE: Names<CreateCheckpointOptions> = { key: true }
-const SIGNED: Names<SignedDraft> = { note: true, verifierKey: true }
 
 export function createProofs({
   log,
@@ -36,8 +33,7 @@ export function createProofs({
   const provable = { store: log.store, proofs }
   return {
     async createCheckpoint(options) {
-      gate.writes('admin.proofs.createCheckpoint')
-      const { key } = optionsGiven('admin.proofs.createCheckpoint', options, CREATE)
+      const { key } = gate.enter(calls.createCheckpoint, options)
       return await createCheckpoint(provable, signingKey(key), clock.now())
     },
     async draftCheckpoint() {
@@ -45,10 +41,7 @@ export function createProofs({
       return await draftCheckpoint(provable)
     },
     async storeCheckpoint(signed) {
-      gate.writes('admin.proofs.storeCheckpoint')
-      const { note, verifierKey } = optionsGiven('admin.proofs.storeCheckpoint', signed, SIGNED)
-      const checked = { note: textGiven('note', note), verifierKey: textGiven('verifierKey', verifierKey) }
-      return await storeCheckpoint(provable, checked, clock.now())
+      return await storeCheckpoint(provable, gate.enter(calls.storeCheckpoint, signed), clock.now())
     },
     async checkpoints() {
       gate.open()
@@ -84,8 +77,7 @@ export function createProofs({
           'EvidenceOfErasable',
           'an erasable ledger makes no evidence files: its events are encrypted, and a file with readable texts would stay after an erasure. `checkpoint` and `verify --against` work',
         )
-      const { at, size } = optionsGiven('admin.proofs.evidence', options, EVIDENCE)
-      wholeNumberGiven('size', size, 1)
+      const { at, size } = gate.enter(calls.evidence, options)
       const moment = at === undefined ? undefined : valueOf(parseMoment('at', at), problem)
       await lookup.existing(conversationId)
       const state =

@@ -1,6 +1,5 @@
 /** Actor and correlation id, which are recorded with every event. */
 import type { Provenance } from '../domain/events/codec.js'
-import { nameOf } from './options.js'
 import type { LedgerParts } from './parts.js'
 
 /** Provenance of one call. Defaults: the ledger's actor and a new correlation id. */
@@ -11,10 +10,9 @@ export type ProvenanceOf = (given?: {
 
 export function createProvenance({ clock, actor }: Pick<LedgerParts, 'clock' | 'actor'>): ProvenanceOf {
   return (given = {}) => {
-    const correlationId =
-      given.correlationId === undefined ? clock.newId() : nameOf('correlationId', given.correlationId)
+    const correlationId = given.correlationId ?? clock.newId()
     return {
-      actor: given.actor === undefined ? actor : nameOf('actor', given.actor),
+      actor: given.actor ?? actor,
       correlationId,
       causationId: correlationId,
     }

@@ -6,13 +6,10 @@ import { CONTENT_ID_LENGTH } from '../application/importers/content-id.js'
 import { createTranscriptRecorder } from '../application/importers/record-transcript.js'
 import type { TranscriptItem } from '../application/importers/transcript.js'
 import type { Transcripts } from './ledger.js'
-import type { ReceiveTranscriptOptions } from './ledger-transcripts.js'
-import { nameOf, optionsGiven, type Names } from './options.js'
+import * as calls from '../schema/calls/transcripts.js'
 import { problem, valueOf } from './problem.js'
 import { programs, type TranscriptsParts } from './transcripts.js'
 import { withLost } from './with-lost.js'
-
-const OPTIONS: Names<ReceiveTranscriptOptions> = { from: true, scope: true, actor: true, allows: true }
 
 export function createReceiving(parts: TranscriptsParts): Pick<Transcripts, 'receive'> {
   const { gate, freshness, provenanceOf } = parts
@@ -22,23 +19,21 @@ export function createReceiving(parts: TranscriptsParts): Pick<Transcripts, 'rec
 
   return {
     async receive(options) {
-      const input = optionsGiven('transcripts.receive', options, OPTIONS)
-      const importer = importers.find(({ program }) => program === input.from)
+      const { from, scope, allows, ...by } = gate.enter(calls.receiveTranscript, options)
+      const importer = importers.find(({ program }) => program === from)
       if (importer === undefined) {
-        throw problem({ kind: 'NoSuchProgram', program: String(input.from), programs: programs() })
+        throw problem({ kind: 'NoSuchProgram', program: from, programs: programs() })
       }
       const { program } = importer
-      const scope = input.scope === undefined ? undefined : nameOf('scope', input.scope)
-      gate.writes('transcripts.receive')
       freshness.follow()
       const recorder = createTranscriptRecorder(parts)
-      const provenance = provenanceOf(input)
+      const provenance = provenanceOf(by)
       const idOf = observedIds(parts.log, program, scope)
 
       async function* allowed(items: readonly TranscriptItem[]): AsyncGenerator<TranscriptItem> {
         for (const item of items) {
           const withIds = withOwnIds(item, ownId)
-          if (withIds.kind === 'conversation') await input.allows?.(await idOf(withIds.sourceId))
+          if (withIds.kind === 'conversation') await allows?.(await idOf(withIds.sourceId))
           yield withIds
         }
       }

@@ -17,9 +17,11 @@ import { runRetention } from '../application/retention/run.js'
 import { redactorFor } from '../application/recording/redaction.js'
 import { notErasable } from '../application/sealing/text-keys.js'
 import { erasurePartsOf, type ErasingParts } from './erasure.js'
+import * as calls from '../schema/calls/operating.js'
 import type { Freshness } from './freshness.js'
 import type { LedgerRetention, RetentionOptions, RuleSettings } from './ledger-retention.js'
-import { bad, nameOf, optionsGiven, recordedTextGiven, type Names } from './options.js'
+import type { ActorOptions } from './ledger-options.js'
+import { bad, nameOf } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
 import type { Provenance } from '../domain/events/codec.js'
@@ -28,17 +30,14 @@ interface Parts extends ErasingParts, Pick<LedgerParts, 'db' | 'claims'> {
   readonly freshness: Freshness
 }
 
-const OPTIONS: Names<RetentionOptions> = { reason: true, actor: true }
-const SETTINGS: Names<RuleSettings> = { scope: true, keepAtLeast: true, eraseAfter: true }
 const RULES = ['keepAtLeast', 'eraseAfter'] as const
 
 class Retention implements LedgerRetention {
   constructor(private readonly parts: Parts) {}
 
   async set(settings: RuleSettings, options: RetentionOptions) {
-    this.parts.gate.writes('admin.retention.set')
-    const { scope, ...given } = optionsGiven('admin.retention.set', settings, SETTINGS)
-    const { reason, provenance } = await this.recordedWith('admin.retention.set', options)
+    const { scope, ...given } = this.parts.gate.enter(calls.retentionRules, settings)
+    const { reason, provenance } = await this.recordedWith(calls.setRetention, options)
     const changes = RULES.flatMap((rule) => {
       const value = given[rule]
       if (value === undefined) return []
@@ -46,7 +45,7 @@ class Retention implements LedgerRetention {
     })
     if (changes.length === 0) throw bad('keepAtLeast', 'is missing: set keepAtLeast, eraseAfter, or both')
     if (typeof given.eraseAfter === 'string' && !this.isErasable) throw notErasable('eraseAfter')
-    const ofScope = scope === undefined ? {} : { scope: nameOf('scope', scope) }
+    const ofScope = scope === undefined ? {} : { scope }
     const state = await this.change(provenance, (before) =>
       setRules(before, { ...ofScope, ...Object.fromEntries(changes), reason }),
     )
@@ -54,9 +53,8 @@ class Retention implements LedgerRetention {
   }
 
   async hold(target: HoldTarget, options: RetentionOptions) {
-    this.parts.gate.writes('admin.retention.hold')
     const checked = await this.targetOf(target)
-    const { reason, provenance } = await this.recordedWith('admin.retention.hold', options)
+    const { reason, provenance } = await this.recordedWith(calls.holdRetention, options)
     const holdId = this.parts.clock.newId().replaceAll('-', '').slice(0, 12)
     const state = await this.change(provenance, (before) => placeHold(before, holdId, checked, reason))
     const placed = state.holds.find((hold) => hold.holdId === holdId)
@@ -72,9 +70,8 @@ class Retention implements LedgerRetention {
   }
 
   async release(holdId: string, options: RetentionOptions) {
-    this.parts.gate.writes('admin.retention.release')
     const id = nameOf('holdId', holdId)
-    const { reason, provenance } = await this.recordedWith('admin.retention.release', options)
+    const { reason, provenance } = await this.recordedWith(calls.releaseRetention, options)
     await this.change(provenance, (before) => releaseHold(before, id, reason))
   }
 
@@ -93,11 +90,11 @@ class Retention implements LedgerRetention {
     }
   }
 
-  async run({ actor }: { readonly actor?: string } = {}) {
-    this.parts.gate.writes('admin.retention.run')
+  async run(options: ActorOptions | undefined) {
+    const by = this.parts.gate.enter(calls.runRetention, options)
     const { log, claims, clock } = this.parts
     if (log.keys === undefined) throw notErasable('retention run')
-    const provenance = this.parts.provenanceOf(actor === undefined ? {} : { actor: nameOf('actor', actor) })
+    const provenance = this.parts.provenanceOf(by)
     const parts = { erasure: erasurePartsOf(this.parts, log.keys), claims, listed: () => this.listed() }
     return valueOf(await runRetention(parts, `${provenance.actor}:${clock.newId()}`, provenance), problem)
   }
@@ -119,30 +116,22 @@ class Retention implements LedgerRetention {
   }
 
   private async targetOf(given: HoldTarget): Promise<HoldTarget> {
-    const target: { conversationId?: string; scope?: string } = optionsGiven('admin.retention.hold', given, {
-      conversationId: true,
-      scope: true,
-    })
-    const { conversationId, scope } = target
-    if ((conversationId === undefined) === (scope === undefined))
-      throw bad('conversationId', 'or scope: name one of them')
-    if (scope !== undefined) return { scope: nameOf('scope', scope) }
-    const id = nameOf('conversationId', conversationId)
-    await this.parts.lookup.isThere(id)
-    return { conversationId: id }
+    const { conversationId = '', scope } = this.parts.gate.enter(calls.holdTarget, given)
+    if (scope !== undefined) return { scope }
+    await this.parts.lookup.isThere(conversationId)
+    return { conversationId }
   }
 
   private async recordedWith(
-    call: string,
+    call: typeof calls.setRetention,
     options: RetentionOptions,
   ): Promise<{ readonly reason: string; readonly provenance: Provenance }> {
-    const { reason, actor } = optionsGiven(call, options, OPTIONS)
-    const text = recordedTextGiven('reason', reason)
-    const [secret] = valueOf(await redactorFor(this.parts.log, undefined), problem)?.find(text) ?? []
+    const { reason, ...by } = this.parts.gate.enter(call, options)
+    const [secret] = valueOf(await redactorFor(this.parts.log, undefined), problem)?.find(reason) ?? []
     if (secret !== undefined) throw bad('reason', `contains a secret (${secret.kind}): remove it; nothing was recorded`)
     return {
-      reason: text,
-      provenance: this.parts.provenanceOf(actor === undefined ? {} : { actor: nameOf('actor', actor) }),
+      reason,
+      provenance: this.parts.provenanceOf(by),
     }
   }
 

@@ -1,19 +1,15 @@
 /** Search over the rows: brought to where the reader wants them, and what it could not look at yet. */
 import { projectionStopped, type ProjectionRunner } from '../../projections/engine/runner.js'
 import type { VectorFiller } from '../../projections/read-models/archive-index/vector-filler.js'
-import { checkId } from '../domain/values/ids.js'
 import type { EmbeddingFailure } from '../ports/embedding-model.js'
 import { search, type SearchOptions, type SearchPorts } from '../application/search/search.js'
-import { WAIT, type Freshness, type Wait } from './freshness.js'
+import * as calls from '../schema/calls/conversations.js'
+import type { Freshness, Wait } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { Ledger, LedgerSearchOptions, SearchResult } from './ledger.js'
+import type { Ledger, SearchResult } from './ledger.js'
 import type { Lookup } from './lookup.js'
-import { bad, nameGiven, optionsGiven, textGiven, wholeNumberGiven, type Names } from './options.js'
+import { bad, textGiven } from './options.js'
 import type { LedgerParts } from './parts.js'
-import { problem, valueOf } from './problem.js'
-
-const SEARCH: Names<LedgerSearchOptions> = { ...WAIT, conversationId: true, scope: true, limit: true, include: true }
-const INCLUDED: ReadonlySet<unknown> = new Set<NonNullable<SearchOptions['include']>>(['messages', 'batches', 'all'])
 
 export interface SearchingParts extends Pick<LedgerParts, 'ahead' | 'onProblem'> {
   readonly searchPorts: SearchPorts
@@ -79,15 +75,7 @@ export function createSearching(parts: SearchingParts): Searching {
     find,
     calls: {
       async search(query, options) {
-        gate.open()
-        const { conversationId, scope, waitFor, timeout, ...given } = optionsGiven('search', options, SEARCH)
-        if (conversationId !== undefined && scope !== undefined)
-          throw bad('scope', 'goes without a conversation: a search stays in one of the two')
-        if (conversationId !== undefined) valueOf(checkId('conversationId', conversationId), problem)
-        if (scope !== undefined) nameGiven('scope', scope)
-        wholeNumberGiven('limit', given.limit, 0)
-        if (given.include !== undefined && !INCLUDED.has(given.include))
-          throw bad('include', 'must be messages, batches or all')
+        const { conversationId, scope, waitFor, timeout, ...given } = gate.enter(calls.search, options)
         const within = conversationId === undefined ? { scope: scope ?? null } : { conversationId }
         return await find(query, { within, ...given }, { waitFor, timeout })
       },

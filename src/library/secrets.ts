@@ -3,21 +3,19 @@ import { scanSecrets } from '../application/audit/scan-secrets.js'
 import { conversationsOfLog } from '../application/recording/conversation-streams.js'
 import { redactorFor } from '../application/recording/redaction.js'
 import type { Gate } from './gate.js'
-import type { LedgerSecrets, ScanSecretsOptions } from './ledger-secrets.js'
+import * as calls from '../schema/calls/history.js'
+import type { LedgerSecrets } from './ledger-secrets.js'
 import type { Lookup } from './lookup.js'
-import { listenerGiven, nameOf, optionsGiven, settingsOf, type Names } from './options.js'
+import { settingsOf } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
-
-const SCAN: Names<ScanSecretsOptions> = { conversationId: true, onConversation: true }
 
 export function createSecrets({
   log,
   policy,
-  onProblem,
   gate,
   lookup,
-}: Pick<LedgerParts, 'log' | 'policy' | 'onProblem'> & {
+}: Pick<LedgerParts, 'log' | 'policy'> & {
   readonly gate: Gate
   readonly lookup: Lookup
 }): LedgerSecrets {
@@ -29,17 +27,15 @@ export function createSecrets({
       return (value) => redactor?.json(value).value ?? value
     },
     async scan(options) {
-      const { conversationId, onConversation } = optionsGiven('admin.secrets.scan', options, SCAN)
-      const listener = listenerGiven('onConversation', onConversation, onProblem)
-      gate.open()
-      if (conversationId !== undefined) await lookup.existing(nameOf('conversationId', conversationId))
+      const { conversationId, onConversation } = gate.enter(calls.scanSecrets, options)
+      if (conversationId !== undefined) await lookup.existing(conversationId)
       const ids = conversationId === undefined ? conversationsOfLog(log) : [conversationId]
       let conversations = 0
       const secrets = []
       for await (const found of scanSecrets(log, ids, policy)) {
         conversations += 1
         secrets.push(...found.secrets)
-        listener?.(conversations)
+        onConversation?.(conversations)
       }
       return { conversations, secrets }
     },

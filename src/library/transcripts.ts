@@ -40,28 +40,16 @@ import { codeOf } from '../ports/store-error.js'
 import type { Conversations } from '../application/recording/handle-command.js'
 import type { Log } from '../application/recording/load-conversation.js'
 import { decodeEvent, isOfType } from '../application/recording/read-event.js'
+import * as calls from '../schema/calls/transcripts.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
 import type { Transcripts } from './ledger.js'
-import type { ImportedTranscript, ImportTranscriptOptions, OpenTranscriptOptions } from './ledger-transcripts.js'
-import { bad, listenerGiven, nameOf, optionsGiven, settingsOf, signalGiven, textGiven, type Names } from './options.js'
+import type { ImportedTranscript } from './ledger-transcripts.js'
+import { textGiven } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
 import { withLost } from './with-lost.js'
-
-const OPEN: Names<OpenTranscriptOptions> = { from: true, scope: true, actor: true }
-const OPTIONS: Names<ImportTranscriptOptions> = {
-  from: true,
-  scope: true,
-  policy: true,
-  actor: true,
-  correlationId: true,
-  signal: true,
-  onItem: true,
-  resumable: true,
-  continues: true,
-}
 
 /** Characters of a file's beginning that a complaint shows. */
 const SHOWN = 120
@@ -249,15 +237,12 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
 
   return {
     async open(name, options) {
-      const input = optionsGiven('transcripts.open', options, OPEN)
+      const { from, scope, ...by } = gate.enter(calls.openTranscript, options)
       const file = textGiven('name', name)
-      const importer = importers.find(({ program }) => program === input.from)
-      if (importer === undefined)
-        throw problem({ kind: 'NoSuchProgram', program: String(input.from), programs: programs() })
-      const scope = input.scope === undefined ? undefined : nameOf('scope', input.scope)
-      gate.writes('transcripts.open')
+      const importer = importers.find(({ program }) => program === from)
+      if (importer === undefined) throw problem({ kind: 'NoSuchProgram', program: from, programs: programs() })
       freshness.follow()
-      const how = { program: importer.program, scope, settings: parts.policy, provenance: provenanceOf(input) }
+      const how = { program: importer.program, scope, settings: parts.policy, provenance: provenanceOf(by) }
       /** The transcript before its first record. */
       const begin = () => ({
         reader: importer.read(file, ledgerContentId(parts.log)),
@@ -297,19 +282,12 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Transcripts, 'i
       }
     },
     async import(path, options) {
-      const input = optionsGiven('transcripts.import', options, OPTIONS)
+      const input = gate.enter(calls.importTranscript, options)
       const file = textGiven('path', path)
-      signalGiven(input.signal)
-      const { signal, resumable = false } = input
-      if (typeof resumable !== 'boolean') throw bad('resumable', 'must be true or false')
-      const onItem = listenerGiven('onItem', input.onItem, parts.onProblem)
-      gate.writes('transcripts.import')
+      const { signal, resumable = false, onItem, scope, policy: settings } = input
       freshness.follow()
-      const scope = input.scope === undefined ? undefined : nameOf('scope', input.scope)
       const key = fileKey(file, scope)
-      const settings = settingsOf(input.policy)
-      const parent =
-        input.continues === undefined ? undefined : await parentOf(parts.log, nameOf('continues', input.continues))
+      const parent = input.continues === undefined ? undefined : await parentOf(parts.log, input.continues)
       const optionsOf = (program: string): RecordOptions => ({
         program,
         scope,

@@ -38,8 +38,8 @@ export const useTool = route({
   reach: 'conversation',
   params: z.object({ ...ofConversation.shape, tool: z.enum(['memory_read', 'compact_context']) }),
   query: z.object({
-    hitCharacters: whole(1, 1_000_000, 'Most characters of one hit', 'Default 2000').optional(),
-    answerCharacters: whole(1, 10_000_000, 'Most characters of all hits', 'Default 16000').optional(),
+    hitCharacters: whole(1, 1_000_000, 'Most characters of one hit. Default 2000').optional(),
+    answerCharacters: whole(1, 10_000_000, 'Most characters of all hits. Default 16000').optional(),
   }),
   body: parsedByLedger<object>(
     z.looseObject({}).meta({ id: 'ToolArguments', description: 'Arguments of the model’s call' }),

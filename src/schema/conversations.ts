@@ -7,6 +7,8 @@ import { count, optional, orUndefined, record } from './answer.js'
 import { context } from './answers/context.js'
 import { usageTotals } from './answers/totals.js'
 import { rowsLag } from './answers/projections.js'
+import { inAddress } from './call-over-http.js'
+import * as calls from './calls/conversations.js'
 import { at, cursor, limit, next, ofConversation, revision, time, wait } from './fields.js'
 import { route } from './route.js'
 
@@ -33,22 +35,6 @@ const conversation = record({
   stopped: optional(z.string()),
 }).meta({ id: 'Conversation' })
 
-/** Which conversations a list or a sum is of. */
-const selection = {
-  scope: z.string().min(1).optional(),
-  prefix: z.string().min(1).optional().meta({ description: 'Beginning of the id' }),
-  match: z.string().min(1).optional().meta({ description: 'Part of the id, the title or the project folder' }),
-  person: z.string().min(1).optional().meta({ description: 'Name of the key that began the conversation' }),
-  program: z.string().min(1).optional().meta({ description: 'Program whose transcript was imported' }),
-  project: z.string().min(1).optional().meta({ description: 'Part of the project folder' }),
-  grep: z.string().min(1).optional().meta({
-    description:
-      'Words, in any order, of the id, title, project folder and messages; words in double quotes are an exact phrase',
-  }),
-  since: z.string().optional().meta({ description: 'Only conversations with a message at or after this time' }),
-  until: z.string().optional().meta({ description: 'Only conversations without a message at or after this time' }),
-}
-
 /** Conversations, page by page. */
 export const listConversations = route({
   id: 'listConversations',
@@ -60,12 +46,11 @@ export const listConversations = route({
   query: z.object({
     cursor,
     limit: limit(1_000, 100),
-    ...selection,
+    ...inAddress(calls.list.options(), 'after', 'limit', 'sort', 'countLost'),
     sort: z.enum(CONVERSATION_ORDERS).optional().meta({
       description:
         'Default id. Other orders may change between pages, so they have one page only. relevance needs grep',
     }),
-    ...wait,
   }),
   answer: record({
     conversations: z.array(conversation),
@@ -84,10 +69,9 @@ export const getTotals = route({
   roles: ['read', 'audit', 'operate'],
   reach: 'some',
   query: z.object({
-    ...selection,
+    ...inAddress(calls.totals.options(), 'limit', 'by', 'unscoped'),
     by: z.enum(TOTAL_GROUPS).optional().meta({ description: 'By what to group. Default: by both' }),
     limit: limit(10_000, 1_000),
-    ...wait,
   }),
   answer: usageTotals,
 })

@@ -26,7 +26,7 @@ export const ofConversation = z.object({
 })
 
 /** A whole number within bounds, in an address. */
-export const whole = (least: number, most: number, what: string, detail: string): z.ZodType<number, string> =>
+export const whole = (least: number, most: number, description: string): z.ZodType<number, string> =>
   z
     .string()
     .regex(/^\d{1,9}$/u, `must be a whole number from ${String(least)} to ${String(most)}`)
@@ -34,17 +34,17 @@ export const whole = (least: number, most: number, what: string, detail: string)
     .refine((value) => value >= least && value <= most, {
       message: `must be a whole number from ${String(least)} to ${String(most)}`,
     })
-    .meta({ type: 'integer', minimum: least, maximum: most, description: `${what}. ${detail}` })
+    .meta({ type: 'integer', minimum: least, maximum: most, description })
 
 /** Messages or items of one body. */
 export const MOST_LISTED = 10_000
 
 /** How much a page has at most. */
 export const limit = (most: number, usual: number): z.ZodOptional<z.ZodType<number, string>> =>
-  whole(1, most, 'Maximum number of items', `Default ${String(usual)}`).optional()
+  whole(1, most, `Maximum number of items. Default ${String(usual)}`).optional()
 
 /** The number of a cycle, in an address. */
-export const cycle = whole(1, 999_999_999, 'The number of a cycle', 'From 1')
+export const cycle = whole(1, 999_999_999, 'The number of a cycle. From 1')
 
 /** Where the next page begins: `next` of the page before it. */
 export const cursor = z
@@ -68,7 +68,7 @@ export const wait = {
   waitFor: revision
     .optional()
     .meta({ description: 'Position that an append returned; the read waits until it is included' }),
-  timeout: whole(0, 60_000, 'Milliseconds to wait for `waitFor`', 'Default 5000').optional(),
+  timeout: whole(0, 60_000, 'Milliseconds to wait for `waitFor`. Default 5000').optional(),
 }
 
 /** A time, ISO 8601 in UTC. */

@@ -5,6 +5,8 @@ import { roleSchema } from '../domain/values/message.js'
 import { optional, orUndefined, parsedByLedger, record } from './answer.js'
 import { liveMessages } from './answers/context.js'
 import { missingVectors, rowsLag } from './answers/projections.js'
+import { inBody } from './call-over-http.js'
+import * as calls from './calls/conversations.js'
 import { at, cursor, limit, MOST_LISTED, next, ofConversation, policy, revision, time, wait } from './fields.js'
 import { route } from './route.js'
 
@@ -170,12 +172,7 @@ export const unpinMessage = route({
 const searchBody = z
   .strictObject({
     query: z.string().min(1),
-    conversationId: z.string().min(1).optional(),
-    scope: z.string().min(1).optional(),
-    limit: z.int().min(1).max(10_000).optional(),
-    include: z.enum(['messages', 'batches', 'all']).optional(),
-    waitFor: revision.optional(),
-    timeout: z.int().min(0).max(60_000).optional(),
+    ...inBody(calls.search.options()),
   })
   .meta({ id: 'Search' })
 

@@ -8,7 +8,7 @@ import { route } from './route.js'
 
 const base64 = z.string().meta({ format: 'byte' })
 const MOST_EVENTS = 999_999_999
-const size = whole(1, MOST_EVENTS, 'Number of events of the checkpoint', 'From 1')
+const size = whole(1, MOST_EVENTS, 'Number of events of the checkpoint. From 1')
 const ofCheckpoint = z.object({ size })
 const note = z.string().min(1).meta({ description: 'A signed note (c2sp.org/tlog-checkpoint)' })
 

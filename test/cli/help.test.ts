@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { flagsOfCommand } from '../../src/interfaces/cli/command.js'
 import { commands, groups } from '../../src/interfaces/cli/commands/index.js'
 import { settings, settingsFor } from '../../src/interfaces/cli/flags.js'
 import { helpOf } from '../../src/interfaces/cli/parser.js'
@@ -19,7 +20,7 @@ describe.each(everyCommand)('$path --help', ({ path, command }) => {
   it('lists its own options first, and the settings that it uses', async () => {
     const help = await helpOf([...path.split(' '), '--help'])
     const listed = [...help.matchAll(/^ {2,}(?:-\w, )?--([a-z-]+)/gmu)].map(([, flag = '']) => flag)
-    const commandFlags = Object.keys(command.options ?? {})
+    const commandFlags = Object.keys(await flagsOfCommand(command))
     expect(listed.slice(0, commandFlags.length).toSorted()).toEqual(commandFlags.toSorted())
     const used = new Set(settingsFor(command.uses).map(({ flag }) => flag))
     for (const { flag } of settings)

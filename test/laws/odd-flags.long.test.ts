@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { CliCommand as Command } from '../../src/interfaces/cli/command.js'
+import { flagsOfCommand } from '../../src/interfaces/cli/command.js'
 import { commands, groups } from '../../src/interfaces/cli/commands/index.js'
 import { CommandExit as Ended, EXIT, describeError as tell } from '../../src/interfaces/cli/errors.js'
 import { settings } from '../../src/interfaces/cli/flags.js'
@@ -120,7 +121,7 @@ const all: readonly (readonly [readonly string[], Command])[] = [
 
 const writers = all.flatMap(([, command]) => (command.policy === true ? [command] : []))
 
-function entriesOf(path: readonly string[], command: Command): readonly Entry[] {
+async function entriesOf(path: readonly string[], command: Command): Promise<readonly Entry[]> {
   const required = [...command.words.matchAll(/<(\w+)>/gu)].map(([, name]) => name ?? '')
   const commandName = path.join(' ')
   const requiredArguments = (): readonly string[] => required.map((name) => sampleArguments[name] ?? name)
@@ -130,7 +131,9 @@ function entriesOf(path: readonly string[], command: Command): readonly Entry[] 
     return at < 0 ? words : words.toSpliced(at, 2)
   }
   const ownFlags = [
-    ...Object.entries(command.options ?? {}).flatMap(([flag, option]) => (option.type === 'boolean' ? [] : [flag])),
+    ...Object.entries(await flagsOfCommand(command)).flatMap(([flag, option]) =>
+      option.type === 'boolean' ? [] : [flag],
+    ),
     ...(command.policy === true ? ['policy', ...ofPolicy] : []),
   ]
   const commandLine = (flag: string | undefined): readonly string[] => [
@@ -320,7 +323,7 @@ const SERVICES = new Set(['projections run', 'compaction run', 'page', 'serve', 
 const isService = (entry: Entry): boolean => [...SERVICES].some((name) => entry.name.startsWith(name))
 
 it('every flag and argument accepts an unusual value or rejects it with a message, and conversations stay intact', async () => {
-  const entries = all.flatMap(([path, command]) => entriesOf(path, command))
+  const entries = (await Promise.all(all.map(([path, command]) => entriesOf(path, command)))).flat()
   const pairs = (of: readonly Entry[], times: number): readonly (readonly [Entry, string])[] =>
     Array.from({ length: times }, (_none, round) =>
       of.map((entry, at) => [entry, values[(at * 7 + round) % values.length] ?? ''] as const),

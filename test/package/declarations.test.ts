@@ -68,14 +68,39 @@ function unexplained(exported: Exported): string[] {
   if (found === undefined) return [`${exported.name} is declared nowhere`]
   const { lines, at } = found
   const isExplained = (line: number): boolean => lines[line - 1]?.trimEnd().endsWith('*/') === true
+  const properties = /\binterface\b/u.test(lines[at] ?? '') ? unexplainedProperties(lines, at) : []
+  return [
+    ...(isExplained(at) ? [] : [exported.name]),
+    ...[...properties, ...unexplainedOptions(found)].map((name) => `${exported.name}.${name}`),
+  ]
+}
+
+/** The properties without a comment in the braces that a line opens. */
+function unexplainedProperties(lines: readonly string[], at: number): string[] {
   const end = lines.findIndex((line, index) => index > at && line.startsWith('}'))
-  const properties = /\binterface\b/u.test(lines[at] ?? '')
-    ? lines.slice(at + 1, end).flatMap((line, offset) => {
-        const name = /^ {4}(?:readonly )?(\w+)\??[:(<]/u.exec(line)?.[1]
-        return name === undefined || isExplained(at + 1 + offset) ? [] : [`${exported.name}.${name}`]
-      })
-    : []
-  return [...(isExplained(at) ? [] : [exported.name]), ...properties]
+  return lines.slice(at + 1, end).flatMap((line, offset) => {
+    const name = /^ {4}(?:readonly )?(\w+)\??[:(<]/u.exec(line)?.[1]
+    return name === undefined || lines[at + offset]?.trimEnd().endsWith('*/') === true ? [] : [name]
+  })
+}
+
+/** The options without a comment of a type that derives from a call. */
+function unexplainedOptions({ lines, at, path }: NonNullable<ReturnType<typeof declaration>>): string[] {
+  const { module, call } =
+    /(?:OptionsOf|InputOf)<.*typeof (?:(?<module>\w+)\.)?(?<call>\w+)>/u.exec(lines[at] ?? '')?.groups ?? {}
+  if (call === undefined) return []
+  const importLine = lines.find((each) =>
+    module === undefined
+      ? each.startsWith('import type {') && namesIn(/\{(.*)\}/u.exec(each)?.[1] ?? '').includes(call)
+      : each.startsWith(`import type * as ${module} `),
+  )
+  const file = / from '([^']+)'/u.exec(importLine ?? '')?.[1]
+  if (file === undefined) return [`of ${call} are declared nowhere`]
+  const declared = read(declarationsOf(path, file)).split('\n')
+  return unexplainedProperties(
+    declared,
+    declared.findIndex((line) => line.startsWith(`export declare const ${call}:`)),
+  )
 }
 
 describe('the declarations of the package', () => {

@@ -71,6 +71,8 @@ describe('over HTTP', () => {
       const second = await remote.append('ours', say(2))
       const found = await remote.list({ waitFor: second.position ?? -1 })
       expect(found.conversations.map(({ liveMessages }) => liveMessages)).toEqual([2])
+      const { hits } = await remote.search('message', { conversationId: 'ours', waitFor: second.position ?? -1 })
+      expect(hits).not.toEqual([])
       const receivedPositions: number[] = []
       for await (const { position } of remote.log('ours')) receivedPositions.push(position)
       expect(receivedPositions.slice(-2)).toEqual([first.position, second.position])

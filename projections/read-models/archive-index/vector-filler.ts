@@ -48,7 +48,7 @@ export interface FillProgress {
 }
 
 /** Options of a run. */
-export interface FillOptions {
+interface FillOptions {
   /** Ends after about this number of texts. Default: when none is missing. */
   readonly limit?: number
   /** Ends the run after the current request. Stored vectors remain. */

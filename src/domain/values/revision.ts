@@ -47,6 +47,7 @@ export const REVISION_FIELDS: ReadonlySet<string> = new Set([
   'originalTask',
   'compaction',
   'since',
+  'waitFor',
   'from',
   'to',
   'expected',

@@ -4,6 +4,7 @@
  */
 import type { Options, PositionalOptions } from 'yargs'
 import type { WaitOptions } from '../../library/ledger.js'
+import type { CallFlags } from './call-flags.js'
 import type { Use } from './flags.js'
 import type { CommandArgs } from './command-args.js'
 
@@ -14,6 +15,9 @@ export interface CliCommand {
   /** Determines which settings the command accepts. */
   readonly uses: readonly Use[]
   readonly positionals?: Readonly<Record<string, PositionalOptions>>
+  /** Flags for options of a call. */
+  readonly call?: CallFlags
+  /** Other flags. */
   readonly options?: Readonly<Record<string, Options>>
   readonly examples?: readonly (readonly [string, string])[]
   /** True if the command accepts the policy flags. */
@@ -35,6 +39,12 @@ export interface CommandGroup {
   readonly describe: string
   readonly commands: readonly CliCommand[]
 }
+
+/** All flags of a command, without those of settings. */
+export const flagsOfCommand = async ({ options, call }: CliCommand): Promise<Readonly<Record<string, Options>>> => ({
+  ...(await call?.flags()),
+  ...options,
+})
 
 /** A flag with a text value. */
 export const text = (describe: string, choices?: readonly string[]): Options => ({

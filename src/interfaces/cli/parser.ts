@@ -1,7 +1,7 @@
 /** Defines the commands and flags for yargs: help of a command, strict checks, suggestions, completion. */
 import { LedgerError } from '../../lib/ledger-error.js'
-import yargs, { type Argv } from 'yargs'
-import type { CliCommand } from './command.js'
+import yargs, { type Argv, type Options } from 'yargs'
+import { flagsOfCommand, type CliCommand } from './command.js'
 import { commands, groups } from './commands/index.js'
 import { settingsFor, type Flags } from './flags.js'
 import { asWord, readArgs } from './command-args.js'
@@ -56,7 +56,8 @@ export async function runCommand(command: CliCommand, flags: Flags): Promise<voi
 /** Adds the flags of a command. The help lists groups in the order of their first flag. */
 function addOptions(
   argv: Argv,
-  { options = {}, uses, policy = false }: CliCommand,
+  { uses, policy = false }: CliCommand,
+  options: Readonly<Record<string, Options>>,
   policyFlags: readonly PolicyFlag[],
 ) {
   for (const [name, option] of Object.entries(options)) argv.option(name, { group: 'Options:', ...option })
@@ -76,14 +77,19 @@ function addOptions(
   if (uses.length > 0) valued('config', 'Ledger:', globalFlags.config)
 }
 
-function define(parser: Argv, command: CliCommand, policyFlags: readonly PolicyFlag[]): Argv {
+function define(
+  parser: Argv,
+  command: CliCommand,
+  options: Readonly<Record<string, Options>>,
+  policyFlags: readonly PolicyFlag[],
+): Argv {
   const { words, describe, positionals = {} } = command
   return parser.command(
     words,
     describe,
     (argv) => {
       for (const [name, positional] of Object.entries(positionals)) argv.positional(name, positional)
-      addOptions(argv, command, policyFlags)
+      addOptions(argv, command, options, policyFlags)
       return argv
     },
     (flags) => {
@@ -94,12 +100,18 @@ function define(parser: Argv, command: CliCommand, policyFlags: readonly PolicyF
 
 /** The parser for these words. An invalid word throws a `LedgerError`. */
 async function parserOf(words: readonly string[]): Promise<Argv> {
-  // The policy flags come from the policy schema. Only commands that accept them load it.
-  const called = (command: CliCommand): boolean =>
-    command.policy === true && words.includes(command.words.split(' ')[0] ?? '')
-  const writes =
-    commands.some(called) || groups.some((group) => words.includes(group.word) && group.commands.some(called))
-  const policyFlags = writes ? (await import('./policy-flags.js')).policyFlags() : []
+  // The policy flags come from the policy schema. Only commands that accept them load it, and the same is true of the
+  // flags of calls.
+  const called = [...commands, ...groups.flatMap((group) => (words.includes(group.word) ? group.commands : []))].filter(
+    (command) => words.includes(command.words.split(' ')[0] ?? ''),
+  )
+  const policyFlags = called.some(({ policy }) => policy === true)
+    ? (await import('./policy-flags.js')).policyFlags()
+    : []
+  const callFlags = new Map<CliCommand, Readonly<Record<string, Options>>>()
+  for (const command of called) callFlags.set(command, await flagsOfCommand(command))
+  const flagsOf = (command: CliCommand): Readonly<Record<string, Options>> =>
+    callFlags.get(command) ?? command.options ?? {}
   // yargs does not use words after `--` as positionals, so they are marked and passed on. Ids that begin with a dash
   // need this.
   const end = words.indexOf('--')
@@ -117,17 +129,17 @@ async function parserOf(words: readonly string[]): Promise<Argv> {
     .fail((message, error: Error | undefined) => {
       // For its own errors yargs passes a message; for an error of a command only the error.
       throw typeof message === 'string' && message !== ''
-        ? new LedgerError('Usage', usageSentence(message, words, policyFlags))
+        ? new LedgerError('Usage', usageSentence(message, words, { policyFlags, flagsOf }))
         : (error ?? new LedgerError('Usage', 'the command line is not valid'))
     })
     .option('json', { type: 'boolean', default: false, group: 'Output:', describe: globalFlags.json })
     .option('color', { type: 'boolean', nargs: 0, group: 'Output:', describe: globalFlags.color })
     .option('pager', { type: 'boolean', nargs: 0, default: true, group: 'Output:', describe: globalFlags.pager })
     .group(['help', 'version'], 'Output:')
-  for (const command of commands) define(parser, command, policyFlags)
+  for (const command of commands) define(parser, command, flagsOf(command), policyFlags)
   for (const group of groups) {
     parser.command(group.word, group.describe, (argv) => {
-      for (const command of group.commands) define(argv, command, policyFlags)
+      for (const command of group.commands) define(argv, command, flagsOf(command), policyFlags)
       return argv.demandCommand(
         1,
         `name a command: ${group.commands.map((command) => `${group.word} ${command.words.split(' ')[0] ?? ''}`).join(', ')}`,

@@ -29,12 +29,23 @@ export function helpHint(words: readonly string[]): string {
     : `\`context-ledger ${command} --help\` shows its flags and examples.`
 }
 
+/** The flags that the parser was built with. */
+interface ParserFlags {
+  readonly policyFlags: readonly PolicyFlag[]
+  readonly flagsOf: (command: CliCommand) => Readonly<Record<string, unknown>>
+}
+
 /**
  * The flag that was probably meant, among the global flags, the flags of this command, and the policy flags if the command accepts
  * them.
  */
-function nearestFlag(typed: string, words: readonly string[], policyFlags: readonly PolicyFlag[]): string | undefined {
-  const { options = {}, policy = false, uses = [] } = commandOf(words)?.command ?? {}
+function nearestFlag(
+  typed: string,
+  words: readonly string[],
+  { policyFlags, flagsOf }: ParserFlags,
+): string | undefined {
+  const command = commandOf(words)?.command
+  const { policy = false, uses = [] } = command ?? {}
   const ofPolicy = policy ? ['policy', ...policyFlags.map(({ flag }) => flag)] : []
   return nameMeant(typed, [
     ...Object.keys(globalFlags),
@@ -42,7 +53,7 @@ function nearestFlag(typed: string, words: readonly string[], policyFlags: reado
     'version',
     ...settingsFor(uses).map(({ flag }) => flag),
     'config',
-    ...Object.keys(options),
+    ...(command === undefined ? [] : Object.keys(flagsOf(command))),
     ...ofPolicy,
   ])
 }
@@ -118,8 +129,8 @@ function choiceSentence(flag: string, given: string, choices: string): string {
   return `--${flag} must be one of ${known.join(', ')}; got ${given}${didYouMean(nameMeant(given.replaceAll('"', ''), known))}`
 }
 
-/** Rewrites an error message of yargs. `policyFlags` are the flags that the parser was built with. */
-export function usageSentence(message: string, words: readonly string[], policyFlags: readonly PolicyFlag[]): string {
+/** Rewrites an error message of yargs. */
+export function usageSentence(message: string, words: readonly string[], parserFlags: ParserFlags): string {
   const wrong = noSuchCommand(words)
   if (wrong !== undefined) return wrong
   const unknown = /^Unknown (?:command|argument)s?: (.+)$/u.exec(message)?.[1]
@@ -129,7 +140,7 @@ export function usageSentence(message: string, words: readonly string[], policyF
       const path = namedCommand(words)
       if (path !== undefined && settings.some((setting) => setting.flag === flag))
         return `\`${path}\` does not use --${flag}: remove it`
-      const near = nearestFlag(flag, words, policyFlags)
+      const near = nearestFlag(flag, words, parserFlags)
       return `unknown flag --${flag}${near === undefined ? '' : `: did you mean --${near}?`}`
     }
     return commandOf(words) === undefined

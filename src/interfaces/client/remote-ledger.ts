@@ -3,6 +3,8 @@
  * cannot offer throws an error that says so.
  */
 import { createChats } from '../../library/chat.js'
+import { optionsOf } from '../../library/options.js'
+import * as calls from '../../schema/calls/conversations.js'
 import type { Admin, AppendOptions, Ledger, Transcripts } from '../../library/ledger.js'
 import { createClient } from './client.js'
 import { remoteEditions, remoteProjections } from './remote-editions.js'
@@ -88,7 +90,7 @@ const readingCalls = (remote: Remote) => {
         'cycle' in between ? { cycle: between.cycle } : { from: momentOf(between.from), to: momentOf(between.to) }
       return await value('diff', { params: { conversation }, query: { ...moments, waitFor, timeout } })
     },
-    search: async (query, options = {}) => await value('search', { body: { query, ...options } }),
+    search: async (query, options) => await value('search', { body: { query, ...optionsOf(calls.search, options) } }),
     log: (conversation, options) => readLog(remote, conversation, options),
     compact: async (conversation, options = {}) =>
       await result('compact', { params: { conversation }, body: withoutActor(options) }),

@@ -12,37 +12,29 @@ import type {
 } from '../../library/ledger.js'
 import { defaultOrder } from '../../domain/values/conversation-order.js'
 import { withoutUndefined } from '../../lib/without-undefined.js'
-import { AFTER_NEEDS, bad } from '../../library/options.js'
+import { optionsOf } from '../../library/options.js'
+import * as calls from '../../schema/calls/conversations.js'
 import { notSupportedRemotely, type Remote } from './remote.js'
 
 /** Most items of a page. */
 const PAGE = 1_000
 const MESSAGES_PAGE = 10_000
 
-/** A time as a text. */
-const timeOf = (time: Date | string | undefined): string | undefined =>
-  time instanceof Date ? time.toISOString() : time
-
 /** A moment as a text. */
 export const momentOf = (at: At | undefined): string | undefined =>
   at === undefined ? undefined : at instanceof Date ? at.toISOString() : String(at)
 
 /** A list of conversations. A service always counts lost items. */
-export async function listConversations(
-  remote: Remote,
-  {
-    since,
-    until,
+export async function listConversations(remote: Remote, options?: ListOptions): Promise<ConversationList> {
+  const {
     grep,
     sort = defaultOrder(grep),
     limit = Number.POSITIVE_INFINITY,
     after,
     countLost: _countLost,
     ...rest
-  }: ListOptions = {},
-): Promise<ConversationList> {
-  if (after !== undefined && sort !== 'id') throw bad('after', AFTER_NEEDS)
-  const within = { ...rest, grep, since: timeOf(since), until: timeOf(until) }
+  } = optionsOf(calls.list, options)
+  const within = { ...rest, grep }
   // The service has pages by id only; a short list it returns in any order.
   if (sort !== 'id' && limit <= PAGE)
     return await remote.value('listConversations', { query: { ...within, sort, limit } })
@@ -66,13 +58,11 @@ export async function listConversations(
 }
 
 /** Totals of usage. A service groups by one name, or by all. */
-export async function usageTotals(
-  remote: Remote,
-  { since, until, by, unscoped = false, ...rest }: TotalsOptions = {},
-): Promise<UsageTotals> {
+export async function usageTotals(remote: Remote, options?: TotalsOptions): Promise<UsageTotals> {
+  const { by, unscoped = false, ...rest } = optionsOf(calls.totals, options)
   if (unscoped)
     throw notSupportedRemotely('unscoped', 'use a key with a prefix, which reaches conversations without a scope alone')
-  const query = { ...rest, since: timeOf(since), until: timeOf(until), by: by?.length === 1 ? by[0] : undefined }
+  const query = { ...rest, by: by?.length === 1 ? by[0] : undefined }
   return await remote.value('getTotals', { query })
 }
 

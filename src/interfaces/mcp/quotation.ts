@@ -4,7 +4,9 @@
  */
 import { toWire } from '../../domain/values/revision.js'
 import { z } from 'zod'
-import { bad, optionsGiven, wholeNumberGiven, type Names } from '../../library/options.js'
+import { bad, optionsOf } from '../../library/options.js'
+import { call as stateCall, option, type OptionsOf } from '../../schema/call.js'
+import { wholeNumber } from '../../schema/option-values.js'
 import type { CustomCall, FunctionCall } from '../../domain/values/chat-message.js'
 import { contentText, type ChatMessage } from '../../domain/values/message.js'
 
@@ -15,24 +17,21 @@ export const QUOTATION =
 /** The field with the notice. */
 export const quotation = { quotation: z.string().describe('Notice about the quoted texts') }
 
-/** The maximum sizes of answers. */
-export interface McpLimits {
-  /** Characters of one text in the answer of a tool. Default 2,000. */
-  readonly textCharacters?: number
-  /** Characters of the answer of a tool, as JSON. Default 16,000, about 4,000 tokens. */
-  readonly answerCharacters?: number
-  /** Characters of a resource, as JSON. Default 262,144. */
-  readonly resourceCharacters?: number
-  /** Conversations in the list of resources. Default 100. */
-  readonly listed?: number
-}
+const limitsCall = stateCall('limits', {
+  options: () => ({
+    textCharacters: option('Characters of one text in the answer of a tool. Default 2,000', wholeNumber(1)),
+    answerCharacters: option(
+      'Characters of the answer of a tool, as JSON. Default 16,000, about 4,000 tokens',
+      wholeNumber(1),
+    ),
+    resourceCharacters: option('Characters of a resource, as JSON. Default 262,144', wholeNumber(1)),
+    listed: option('Conversations in the list of resources. Default 100', wholeNumber(1)),
+  }),
+})
 
-const LIMITS: Names<McpLimits> = {
-  textCharacters: true,
-  answerCharacters: true,
-  resourceCharacters: true,
-  listed: true,
-}
+/** The maximum sizes of answers. */
+export type McpLimits = OptionsOf<typeof limitsCall>
+
 /** The smallest limit with which an answer can contain a text. */
 const MIN_CHARACTERS = 4_000
 
@@ -43,9 +42,7 @@ export function limitsOf(limits: McpLimits | undefined): Required<McpLimits> {
     answerCharacters = 16_000,
     resourceCharacters = 262_144,
     listed = 100,
-  } = optionsGiven('limits', limits, LIMITS)
-  for (const [field, value] of Object.entries({ textCharacters, answerCharacters, resourceCharacters, listed }))
-    wholeNumberGiven(field, value, 1)
+  } = optionsOf(limitsCall, limits)
   for (const [field, value] of Object.entries({ answerCharacters, resourceCharacters }))
     if (value < MIN_CHARACTERS) throw bad(field, `must be at least ${String(MIN_CHARACTERS)}`)
   return {

@@ -1,42 +1,39 @@
 import { resolve } from 'node:path'
-import { withoutUndefined } from '../../../lib/without-undefined.js'
 import { LedgerError } from '../../../lib/ledger-error.js'
 import type { ConversationSummary, ListOptions } from '../../../library/ledger.js'
+import { callFlags } from '../call-flags.js'
 import { text, waiting, waitOf, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
 import { brief, colours, count, line, many, note, noteColours, printable, showTable, noteLag } from '../output.js'
 import { HOW_TO_FILL } from '../find-conversation.js'
 import { titlesOf } from '../../../library/titles.js'
-import { CONVERSATION_ORDERS, defaultOrder } from '../../../domain/values/conversation-order.js'
 import { toWire } from '../../../domain/values/revision.js'
 import { idWithTitle, TITLE_CHARACTERS } from '../titles.js'
 import { withLedger } from '../session.js'
 import { shortIds } from '../short-ids.js'
 import { columns } from '../terminal.js'
-import { dayOfFlag, localTime, timeOfFlag } from '../time-words.js'
+import { dayOfFlag, localTime } from '../time-words.js'
 
-const TEXT_FILTERS = ['match', 'scope', 'person', 'program', 'project', 'grep'] as const
-const TIME_FILTERS = ['since', 'until'] as const
+const call = callFlags(async () => (await import('../../../schema/calls/conversations.js')).list, {
+  omitted: ['waitFor', 'timeout', 'prefix', 'after', 'countLost'],
+  texts: {
+    project: 'Part of the project folder, in any case; . for the current directory',
+    since: 'Last message at or after this time (yesterday, monday, 3d, 2026-03-01, 2026-03-01T12:30:00Z)',
+    until: 'Last message before this time',
+    sort: 'Order [default: relevance with --grep, else updated: the last message]',
+  },
+})
 
-/** The list options, except the limit. */
-function optionsOf(args: CommandArgs): Omit<ListOptions, 'limit'> {
-  const now = new Date()
-  const textOf = (name: string): string | undefined => {
-    const value = args.text(name)
-    return name === 'project' && value?.startsWith('.') === true ? resolve(value) : value
-  }
-  const timeOf = (name: string): Date | string | undefined => {
-    const value = args.text(name)
-    return value === undefined ? undefined : timeOfFlag(name, value, now)
-  }
+/** The list options. */
+async function optionsOf(args: CommandArgs): Promise<ListOptions> {
+  const { project, ...options } = await call.read(args)
   const on = args.text('on')
-  if (on !== undefined && TIME_FILTERS.some((name) => args.text(name) !== undefined))
+  if (on !== undefined && (options.since !== undefined || options.until !== undefined))
     throw new LedgerError('Usage', '--on cannot be combined with --since or --until: it means one whole day')
   return {
-    ...withoutUndefined(Object.fromEntries(TEXT_FILTERS.map((name) => [name, textOf(name)]))),
-    ...withoutUndefined(Object.fromEntries(TIME_FILTERS.map((name) => [name, timeOf(name)]))),
-    ...(on === undefined ? {} : dayOfFlag('on', on, now)),
-    sort: args.oneOf('sort', [defaultOrder(args.text('grep')), ...CONVERSATION_ORDERS]),
+    ...options,
+    ...(project === undefined ? {} : { project: project.startsWith('.') ? resolve(project) : project }),
+    ...(on === undefined ? {} : dayOfFlag('on', on, new Date())),
     ...waitOf(args),
   }
 }
@@ -98,18 +95,9 @@ export const list: CliCommand = {
   describe: 'List the conversations',
   uses: ['open'],
   reads: true,
+  call,
   options: {
-    grep: text('Conversations with these words, in any order; "words in quotes" are an exact phrase'),
-    match: text('Conversations with this text in their id, title or project folder'),
-    person: text('Conversations that the service key of this person began'),
-    program: text('Conversations imported from this program (claude-code, codex, ...)'),
-    project: text('Conversations with this text in their project folder; . for the current directory'),
-    scope: text('Conversations of this scope'),
     on: text('Last message on this day (yesterday, monday, "last tuesday", 2026-03-01)'),
-    since: text('Last message at or after this time (yesterday, monday, 3d, 2026-03-01, 2026-03-01T12:30:00Z)'),
-    until: text('Last message before this time'),
-    sort: text('Order [default: relevance with --grep, else updated: the last message]', CONVERSATION_ORDERS),
-    limit: text('Maximum number of conversations [default: all]'),
     ...waiting,
   },
   examples: [
@@ -117,8 +105,7 @@ export const list: CliCommand = {
     ['$0 list --project . --since "last week"', 'the sessions in this directory since the last week began'],
   ],
   async run(args) {
-    const options = optionsOf(args)
-    const limit = args.atLeastOne('limit')
+    const { limit, ...options } = await optionsOf(args)
     const { withCatchUpProgress } = await import('../catching-up.js')
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
       // Read one more than the limit, to know if there are more.

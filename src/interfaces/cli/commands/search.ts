@@ -1,13 +1,15 @@
 import { LedgerError } from '../../../lib/ledger-error.js'
 import type { Ledger } from '../../../library/ledger.js'
+import { callFlags } from '../call-flags.js'
 import { text, waiting, waitOf, type CliCommand } from '../command.js'
 import { line } from '../output.js'
 import { conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 
-const KINDS = ['all', 'messages', 'batches'] as const
-const MAX_HITS = 10_000
+const call = callFlags(async () => (await import('../../../schema/calls/conversations.js')).search, {
+  omitted: ['waitFor', 'timeout', 'conversationId'],
+})
 /** Missing vectors that a search computes first, in one request. */
 const VECTORS_PER_REQUEST = 64
 
@@ -16,31 +18,26 @@ export const search: CliCommand = {
   describe: 'Search messages and summaries',
   uses: ['open', 'search'],
   reads: true,
+  call,
   positionals: { query: { type: 'string', array: true, describe: 'Words to search for' } },
   options: {
     conversation: text('Search only this conversation'),
-    scope: text('Search the conversations of this scope [default: conversations without a scope]'),
-    limit: text('Maximum number of hits [default: 10]'),
-    include: text('What to search [default: all]', KINDS),
     queries: text('JSON Lines of { query, conversationId?, limit? }; prints one line { hits } for each'),
     ...waiting,
   },
   async run(args) {
     const words = args.words('query')
     const file = args.text('queries')
-    const maxHits = args.whole('limit')
     const named = args.text('conversation')
-    const scope = args.text('scope')
+    const { limit: maxHits, scope, ...given } = await call.read(args)
     const wait = waitOf(args)
     if (words.length === 0 && file === undefined) throw new LedgerError('Usage', 'pass a query or --queries FILE')
     if (words.length > 0 && file !== undefined) throw new LedgerError('Usage', 'pass a query or --queries, not both')
-    if (maxHits !== undefined && (maxHits < 1 || maxHits > MAX_HITS))
-      throw new LedgerError('Usage', '--limit must be a whole number from 1 to 10000')
     const optionsOf = (
       conversationId: string | undefined,
       limit: number | undefined,
     ): Parameters<Ledger['search']>[1] => ({
-      include: args.oneOf('include', KINDS),
+      ...given,
       ...wait,
       ...(conversationId === undefined ? {} : { conversationId }),
       ...(conversationId === undefined && scope !== undefined ? { scope } : {}),
