@@ -13,7 +13,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { readQuestions } from '../src/interfaces/cli/editions/questions.js'
 import { tokensOf } from '../src/domain/reports/prices.js'
-import { KIND_NAMES, RETAINED_KINDS } from '../src/application/loss-report/retention.js'
+import { KIND_NAMES, KEPT_KINDS } from '../src/application/loss-report/kept.js'
 import { count, percent } from '../src/domain/text/count.js'
 import {
   openLedger,
@@ -62,7 +62,7 @@ const rowOf = (cells: readonly string[]): string => `| ${cells.join(' | ')} |\n`
 function tableOf(id: string, { candidates, messages }: Evaluation): string {
   const first = candidates.find(({ measures }) => measures !== undefined)?.measures
   if (first === undefined) return `${id}: no candidate finished\n`
-  const kinds = RETAINED_KINDS.filter((kind) => first.kept[kind].total > 0)
+  const kinds = KEPT_KINDS.filter((kind) => first.kept[kind].total > 0)
   const { evidence } = first
   const head = [
     `${id}, ${count(messages)} messages`,

@@ -13,7 +13,7 @@ export type {
   EvaluationProgress,
 } from '../application/editions/evaluate.js'
 export type { EvidenceCounts } from '../application/editions/evidence-reach.js'
-export type { RetainedKind, Retention, RetentionCounts } from '../application/loss-report/retention.js'
+export type { KeptKind, KeptCount, KeptCounts } from '../application/loss-report/kept.js'
 
 /** One way to compact. */
 export type CandidateOptions = InputOf<ReturnType<typeof calls.candidate>>

@@ -186,9 +186,9 @@ export type {
   EvaluationProgress,
   EvaluationRequest,
   EvidenceCounts,
-  RetainedKind,
-  Retention,
-  RetentionCounts,
+  KeptKind,
+  KeptCount,
+  KeptCounts,
 } from './ledger-evaluation.js'
 
 /** Options of a rebuild. */

@@ -1,6 +1,6 @@
 /**
  * Compacts the same conversations by several candidates (strategy, prompt, model, policy) and measures the
- * cost and the retention of each. Every candidate is an edition: it is recorded, continues after an interruption, buys nothing twice,
+ * cost and the kept of each. Every candidate is an edition: it is recorded, continues after an interruption, buys nothing twice,
  * and can be adopted. Candidates run one after the other, because one bound on spending covers all of them.
  */
 import { either as E } from 'fp-ts'
@@ -9,7 +9,7 @@ import type { Conversation } from '../../domain/conversation/conversation.js'
 import { costMicros, isWithoutModel, type Price } from '../../domain/reports/prices.js'
 import { sideOf, textOf } from '../../domain/reports/loss-report.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
-import { retentionOf, sumRetention, type CompactedContext, type RetentionCounts } from '../loss-report/retention.js'
+import { keptOf, sumKept, type CompactedContext, type KeptCounts } from '../loss-report/kept.js'
 import { conversationStream } from '../../domain/values/ids.js'
 import { hardLimit, softLimit, type PolicySettings } from '../../domain/values/policy.js'
 import { toReportMessage } from '../loss-report/compaction-reports.js'
@@ -92,7 +92,7 @@ export interface CandidateMeasures {
   /** Sums over the conversations; `depth` is the largest. */
   readonly figures: Figures
   /** Items of the removed messages that the contexts keep. */
-  readonly kept: RetentionCounts
+  readonly kept: KeptCounts
   /** Absent without questions. */
   readonly evidence?: EvidenceCounts
   /** The smallest and the largest budget of the conversations. */
@@ -212,7 +212,7 @@ function failuresOf({ conversations, ended }: Replay): EvaluatedCandidate['failu
 /** Measures of one candidate in one conversation. */
 interface ConversationMeasures {
   readonly figures: Figures
-  readonly kept: RetentionCounts
+  readonly kept: KeptCounts
   readonly evidence: EvidenceCounts | undefined
   readonly budget: CandidateBudget
 }
@@ -263,14 +263,14 @@ async function measureConversation(
     if (edition === undefined) throw new Error(`edition ${editionId} of "${conversationId}" was made and is not there`)
     stored.push({ ...edition, state: await seeUntil(deps.log, edition.state, head.revision) })
   }
-  const retention = retentionOf(
+  const kept = keptOf(
     messages,
     stored.map(({ state }) => shownBy(state)),
   )
   const byEdition: ConversationMeasures[] = []
   for (const [at, { state, bought }] of stored.entries()) {
     const policy = state.configuration?.policy
-    const counts = retention[at]
+    const counts = kept[at]
     if (policy === undefined || counts === undefined) throw new Error(`edition of "${conversationId}" has no policy`)
     byEdition.push({
       figures: figuresOf(state, bought),
@@ -323,7 +323,7 @@ function measuresOf(all: readonly ConversationMeasures[]): CandidateMeasures {
   const evidence = sumEvidence(all.flatMap((each) => each.evidence ?? []))
   return {
     figures: sumFigures(all.map(({ figures }) => figures)),
-    kept: sumRetention(all.map(({ kept }) => kept)),
+    kept: sumKept(all.map(({ kept }) => kept)),
     ...(evidence === undefined ? {} : { evidence }),
     budget: { least: budget(Math.min), most: budget(Math.max) },
   }

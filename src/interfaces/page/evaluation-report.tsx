@@ -1,7 +1,7 @@
-/** An evaluation as a single file: cost, retention and adopt command of each candidate. */
+/** An evaluation as a single file: cost, kept items and adopt command of each candidate. */
 import type { Child } from 'hono/jsx'
 import { tokensOf } from '../../domain/reports/prices.js'
-import { KIND_NAMES, RETAINED_KINDS } from '../../application/loss-report/retention.js'
+import { KIND_NAMES, KEPT_KINDS } from '../../application/loss-report/kept.js'
 import { percent } from '../../domain/text/count.js'
 import type { EvaluatedCandidate, Evaluation } from '../../library/ledger.js'
 import { sentenceOfProblem } from '../../library/problem.js'
@@ -62,7 +62,7 @@ function KeptTable({ evaluation }: { evaluation: Evaluation }): Child {
   )
   const [first] = finished
   if (first === undefined) return <p class="note warn">No candidate finished.</p>
-  const kinds = RETAINED_KINDS.filter((kind) => first.measures.kept[kind].total > 0)
+  const kinds = KEPT_KINDS.filter((kind) => first.measures.kept[kind].total > 0)
   const hasEvidence = first.measures.evidence !== undefined
   return (
     <Table
@@ -130,7 +130,7 @@ export async function evaluationReportOf({ evaluation, adoptCommands, now }: Eva
       <h2>Cost</h2>
       <p class="muted">Context tokens are the mean over the final contexts of the conversations.</p>
       <CostTable evaluation={evaluation} />
-      <h2>Retention</h2>
+      <h2>Kept</h2>
       <p class="muted">
         Shares of the items in the removed messages; the headings have the item counts. An item is kept if a summary or
         a message in the context contains it completely.

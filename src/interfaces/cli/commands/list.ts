@@ -7,6 +7,7 @@ import type { CommandArgs } from '../command-args.js'
 import { brief, colours, count, line, many, note, noteColours, printable, showTable, noteLag } from '../output.js'
 import { HOW_TO_FILL } from '../find-conversation.js'
 import { titlesOf } from '../../../library/titles.js'
+import { didYouMean, nameMeant } from '../../../domain/text/known-names.js'
 import { toWire } from '../../../domain/values/revision.js'
 import { idWithTitle, TITLE_CHARACTERS } from '../titles.js'
 import { withLedger } from '../session.js'
@@ -36,6 +37,12 @@ async function optionsOf(args: CommandArgs): Promise<ListOptions> {
     ...(on === undefined ? {} : dayOfFlag('on', on, new Date())),
     ...waitOf(args),
   }
+}
+
+/** A suggestion for the name of a program that no transcript is imported from. */
+async function programMeant(program: string | undefined): Promise<string> {
+  const { programs } = await import('../../../library/transcripts.js')
+  return program === undefined || programs().includes(program) ? '' : didYouMean(nameMeant(program, programs()))
 }
 
 /** The filters of a list in words. */
@@ -141,7 +148,11 @@ export const list: CliCommand = {
         )
       if (conversations.length === 0) {
         const filters = filterWords(options)
-        await line(filters.length === 0 ? HOW_TO_FILL : `no conversations ${filters.join(', ')}`)
+        await line(
+          filters.length === 0
+            ? HOW_TO_FILL
+            : `no conversations ${filters.join(', ')}${await programMeant(options.program)}`,
+        )
         return
       }
       const ids =

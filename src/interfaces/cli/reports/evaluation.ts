@@ -1,5 +1,5 @@
 /** An evaluation as tables, one row for each candidate, and as a JSON document. */
-import { KIND_NAMES, RETAINED_KINDS, type Retention } from '../../../application/loss-report/retention.js'
+import { KIND_NAMES, KEPT_KINDS, type KeptCount } from '../../../application/loss-report/kept.js'
 import type {
   CandidateMeasures,
   EvaluatedCandidate,
@@ -52,13 +52,13 @@ function costRow(candidate: AdoptableCandidate, { currency, conversationIds }: A
   ]
 }
 
-const shareOf = ({ kept, total }: Retention): string => percent(kept, total)
+const shareOf = ({ kept, total }: KeptCount): string => percent(kept, total)
 
 async function showShares(evaluation: AdoptableEvaluation): Promise<void> {
   const finished = finishedOf(evaluation)
   const [first] = finished
   if (first === undefined) return
-  const kinds = RETAINED_KINDS.filter((kind) => first.measures.kept[kind].total > 0)
+  const kinds = KEPT_KINDS.filter((kind) => first.measures.kept[kind].total > 0)
   const hasEvidence = first.measures.evidence !== undefined
   await line(colours.bold('kept in the context'))
   await showTable(

@@ -15,7 +15,7 @@ import { worksOf, type Work } from './tool-calls.js'
 import { isOpenItem } from '../../domain/text/cues.js'
 
 /** The kinds of items, in the order in which reports show them. */
-export const RETAINED_KINDS = [
+export const KEPT_KINDS = [
   'names',
   'numbers',
   'paths',
@@ -26,10 +26,10 @@ export const RETAINED_KINDS = [
   'openItems',
 ] as const
 /** A kind of item that a context can keep. */
-export type RetainedKind = (typeof RETAINED_KINDS)[number]
+export type KeptKind = (typeof KEPT_KINDS)[number]
 
 /** Names of the kinds in headings. */
-export const KIND_NAMES: Readonly<Record<RetainedKind, string>> = {
+export const KIND_NAMES: Readonly<Record<KeptKind, string>> = {
   names: 'names',
   numbers: 'numbers',
   paths: 'paths',
@@ -41,7 +41,7 @@ export const KIND_NAMES: Readonly<Record<RetainedKind, string>> = {
 }
 
 /** Counts of one kind: kept, partial, lost and unknown items add up to `total`. */
-export interface Retention {
+export interface KeptCount {
   /** Items in the removed messages; the same for every compaction. */
   readonly total: number
   /** Items that the context has in full. */
@@ -55,7 +55,7 @@ export interface Retention {
 }
 
 /** How many items of each kind a context keeps. */
-export type RetentionCounts = Readonly<Record<RetainedKind, Retention>>
+export type KeptCounts = Readonly<Record<KeptKind, KeptCount>>
 
 /** One compaction: the text of the summaries in its context, and the ids of the messages that it shows whole. */
 export interface CompactedContext {
@@ -64,7 +64,7 @@ export interface CompactedContext {
 }
 
 /** The kinds of the loss report; errors, which few contexts need, are not counted. */
-const KIND_OF: Readonly<Record<ItemKind, RetainedKind | undefined>> = {
+const KIND_OF: Readonly<Record<ItemKind, KeptKind | undefined>> = {
   identifier: 'names',
   number: 'numbers',
   file: 'paths',
@@ -124,8 +124,8 @@ function commandJudge(input: ReportInput): (letters: string) => Verdict {
   }
 }
 
-function countsOf(verdicts: ReadonlyMap<RetainedKind, readonly Verdict[]>): RetentionCounts {
-  const counts = (kind: RetainedKind): Retention => {
+function countsOf(verdicts: ReadonlyMap<KeptKind, readonly Verdict[]>): KeptCounts {
+  const counts = (kind: KeptKind): KeptCount => {
     const all = verdicts.get(kind) ?? []
     const of = (wanted: Verdict): number => all.filter((verdict) => verdict === wanted).length
     return { total: all.length, kept: of('kept'), partial: of('partial'), lost: of('lost'), unknown: of('unknown') }
@@ -133,19 +133,16 @@ function countsOf(verdicts: ReadonlyMap<RetainedKind, readonly Verdict[]>): Rete
   return recordOf(counts)
 }
 
-const recordOf = (counts: (kind: RetainedKind) => Retention): RetentionCounts =>
+const recordOf = (counts: (kind: KeptKind) => KeptCount): KeptCounts =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- there is an entry for each kind
-  Object.fromEntries(RETAINED_KINDS.map((kind) => [kind, counts(kind)])) as unknown as RetentionCounts
+  Object.fromEntries(KEPT_KINDS.map((kind) => [kind, counts(kind)])) as unknown as KeptCounts
 
 /**
  * Measures compactions of the same messages against the same items.
  * @param messages all messages of the conversation, in their order
  * @returns the counts of each context, in the order of `contexts`
  */
-export function retentionOf(
-  messages: readonly ReportMessage[],
-  contexts: readonly CompactedContext[],
-): RetentionCounts[] {
+export function keptOf(messages: readonly ReportMessage[], contexts: readonly CompactedContext[]): KeptCounts[] {
   const removed = messages.filter(({ messageId }) => contexts.some(({ shownIds }) => !shownIds.has(messageId)))
   const works = worksOf(removed)
   const items = [...itemsOf(removed, works, []), ...openSentences(removed)]
@@ -160,7 +157,7 @@ export function retentionOf(
     }
     // A message that is shown whole has all its items; the judges search only the items of other messages.
     const [judge, judgeCommand] = [createJudge(input, items), commandJudge(input)]
-    const verdicts = new Map<RetainedKind, Verdict[]>([
+    const verdicts = new Map<KeptKind, Verdict[]>([
       ['commands', Array.from(commands, ([letters, by]) => (shownIds.has(by) ? 'kept' : judgeCommand(letters)))],
     ])
     for (const item of items) {
@@ -175,9 +172,9 @@ export function retentionOf(
 }
 
 /** The counts of several conversations together. */
-export const sumRetention = (all: readonly RetentionCounts[]): RetentionCounts =>
+export const sumKept = (all: readonly KeptCounts[]): KeptCounts =>
   recordOf((kind) => {
-    const sum = (of: keyof Retention): number => all.reduce((total, counts) => total + counts[kind][of], 0)
+    const sum = (of: keyof KeptCount): number => all.reduce((total, counts) => total + counts[kind][of], 0)
     return {
       total: sum('total'),
       kept: sum('kept'),

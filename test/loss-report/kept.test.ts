@@ -1,7 +1,7 @@
-/** Retention of several compactions of the same messages, measured against the same items. */
+/** What several compactions of the same messages keep, measured against the same items. */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { RETAINED_KINDS, retentionOf, sumRetention } from '../../src/application/loss-report/retention.js'
+import { KEPT_KINDS, keptOf, sumKept } from '../../src/application/loss-report/kept.js'
 import type { ReportMessage } from '../../src/application/loss-report/report-input.js'
 
 const message = (
@@ -37,10 +37,10 @@ const ids = (messages: readonly ReportMessage[]): ReadonlySet<string> =>
   new Set(messages.map(({ messageId }) => messageId))
 const NOTHING = { summaryText: '', shownIds: new Set<string>() }
 
-describe('retention', () => {
+describe('kept items', () => {
   it('finds every kind in the removed messages', () => {
-    const [empty] = retentionOf(SESSION, [NOTHING])
-    expect(RETAINED_KINDS.map((kind) => [kind, empty?.[kind].total, empty?.[kind].kept])).toEqual([
+    const [empty] = keptOf(SESSION, [NOTHING])
+    expect(KEPT_KINDS.map((kind) => [kind, empty?.[kind].total, empty?.[kind].kept])).toEqual([
       ['names', 2, 0],
       ['numbers', 1, 0],
       ['paths', 1, 0],
@@ -55,7 +55,7 @@ describe('retention', () => {
   it('counts items in the summary and in remaining messages', () => {
     const summaryText =
       'Never write to the production database from the export job. Ran npm run billing:export -- --dry: 4812 invoices.'
-    const [summary, stayed] = retentionOf(SESSION, [
+    const [summary, stayed] = keptOf(SESSION, [
       { summaryText, shownIds: ids(SESSION.slice(5)) },
       { summaryText: '', shownIds: ids(SESSION.slice(2)) },
     ])
@@ -71,9 +71,9 @@ describe('retention', () => {
         { id: 'c', name: 'Bash', arguments: JSON.stringify({ command: 'docker compose up --build --wait billing' }) },
       ],
     })
-    const [part] = retentionOf([long], [{ summaryText: 'Ran docker compose up --build.', shownIds: new Set() }])
+    const [part] = keptOf([long], [{ summaryText: 'Ran docker compose up --build.', shownIds: new Set() }])
     expect(part?.commands).toMatchObject({ total: 1, kept: 0, partial: 0, lost: 1 })
-    const [more] = retentionOf([long], [{ summaryText: 'Ran docker compose up --build --wait.', shownIds: new Set() }])
+    const [more] = keptOf([long], [{ summaryText: 'Ran docker compose up --build --wait.', shownIds: new Set() }])
     expect(more?.commands).toMatchObject({ total: 1, kept: 0, partial: 1, lost: 0 })
   })
 
@@ -83,12 +83,12 @@ describe('retention', () => {
       .map((drawn) => drawn.map((said, at) => ({ ...said, messageId: `m${String(at)}`, revision: at })))
     fc.assert(
       fc.property(lines, fc.nat(8), (messages, shown) => {
-        const [nothing, some, all] = retentionOf(messages, [
+        const [nothing, some, all] = keptOf(messages, [
           NOTHING,
           { summaryText: '', shownIds: ids(messages.slice(shown)) },
           { summaryText: '', shownIds: ids(messages) },
         ])
-        for (const kind of RETAINED_KINDS) {
+        for (const kind of KEPT_KINDS) {
           for (const counts of [nothing, some, all]) {
             const { total = -1, kept = 0, partial = 0, lost = 0, unknown = 0 } = counts?.[kind] ?? {}
             expect(kept + partial + lost + unknown).toBe(total)
@@ -102,8 +102,8 @@ describe('retention', () => {
   })
 
   it('adds up conversations', () => {
-    const [one] = retentionOf(SESSION, [NOTHING])
+    const [one] = keptOf(SESSION, [NOTHING])
     if (one === undefined) throw new Error('one context has one row of counts')
-    expect(sumRetention([one, one]).names.total).toBe(2 * one.names.total)
+    expect(sumKept([one, one]).names.total).toBe(2 * one.names.total)
   })
 })
