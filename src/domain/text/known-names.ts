@@ -11,11 +11,15 @@ const letters = (name: string): string => name.replaceAll(/(?<=.)[-_ ]/gu, '').t
 export const respelt = (given: string, known: readonly string[]): string | undefined =>
   known.find((name) => letters(name) === letters(given))
 
-/** The known name that was probably meant, or else the only one that contains the input (`maxTokens`). */
-export function meant(given: string, known: readonly string[]): string | undefined {
+/** The known name that was probably meant. */
+export const meant = (given: string, known: readonly string[]): string | undefined =>
+  respelt(given, known) ?? nearest(given, known)
+
+/** The only known name that contains the input: `maxTokens` is in `modelMaxTokens`. */
+function containing(given: string, known: readonly string[]): string | undefined {
   const sought = letters(given)
-  const containing = sought.length < 4 ? [] : known.filter((name) => letters(name).includes(sought))
-  return respelt(given, known) ?? nearest(given, known) ?? (containing.length === 1 ? containing[0] : undefined)
+  const found = sought.length < 4 ? [] : known.filter((name) => letters(name).includes(sought))
+  return found.length === 1 ? found[0] : undefined
 }
 
 /**
@@ -23,7 +27,7 @@ export function meant(given: string, known: readonly string[]): string | undefin
  * mean limit?`) or lists all.
  */
 export function notKnown(given: string, known: readonly string[], what: string): string {
-  const near = meant(given, known)
+  const near = meant(given, known) ?? containing(given, known)
   return near === undefined ? `is no ${what}; there are ${known.join(', ')}` : `is no ${what}: did you mean ${near}?`
 }
 
