@@ -2,14 +2,15 @@
 import { z } from 'zod'
 import { CONVERSATION_ORDERS } from '../domain/values/conversation-order.js'
 import { TOTAL_GROUPS } from '../domain/reports/totals.js'
-import { VIEWS } from '../domain/values/view-names.js'
 import { count, optional, orUndefined, record } from './answer.js'
-import { context } from './answers/context.js'
+import { context as contextAnswer } from './answers/context.js'
 import { usageTotals } from './answers/totals.js'
 import { rowsLag } from './answers/projections.js'
 import { inAddress } from './call-over-http.js'
+import { wait } from './calls/common.js'
 import * as calls from './calls/conversations.js'
-import { at, cursor, limit, next, ofConversation, revision, time, wait } from './fields.js'
+import { context } from './calls/messages.js'
+import { cursor, limit, next, ofConversation, revision, time } from './fields.js'
 import { route } from './route.js'
 
 /** A conversation as lists show it. */
@@ -85,7 +86,7 @@ export const getConversation = route({
   roles: ['read', 'audit', 'operate'],
   reach: 'conversation',
   params: ofConversation,
-  query: z.object(wait),
+  query: z.object(inAddress(wait())),
   headers: { 'if-none-match': 'An ETag: 304 if it is still current' },
   answer: conversation,
 })
@@ -99,9 +100,9 @@ export const getContext = route({
   roles: ['read', 'audit'],
   reach: 'conversation',
   params: ofConversation,
-  query: z.object({ at: at.optional(), view: z.enum(VIEWS).optional(), ...wait }),
+  query: z.object(inAddress(context.options())),
   headers: { 'if-none-match': 'An ETag: 304 if it is still current' },
-  answer: context,
+  answer: contextAnswer,
 })
 
 /** Identity of the log. */

@@ -3,6 +3,8 @@ import { z } from 'zod'
 import { record } from './answer.js'
 import * as results from './answers/editions.js'
 import { whatIf as whatIfResult } from './answers/stats.js'
+import { inBody } from './call-over-http.js'
+import * as calls from './calls/editions.js'
 import { conversations, ofConversation, policy } from './fields.js'
 import { conversationsDone, jobOf, noProgress, WAIT } from './jobs.js'
 import { route } from './route.js'
@@ -53,7 +55,9 @@ export const estimateReplay = route({
   roles: ['operate'],
   reach: 'some',
   headers: WAIT,
-  body: z.strictObject({ ...request, editionId: z.string().min(1).optional() }).meta({ id: 'EstimateOptions' }),
+  body: z
+    .strictObject({ ...request, ...inBody(calls.estimate.options(), 'conversations', 'policy', 'price', 'signal') })
+    .meta({ id: 'EstimateOptions' }),
   answer: jobOf('ReplayEstimateJob', { result: results.replayEstimate, progress: noProgress }),
   status: 202,
 })
@@ -68,7 +72,21 @@ export const replay = route({
   reach: 'some',
   headers: WAIT,
   body: z
-    .strictObject({ ...request, ...bound, concurrency: z.int().min(1).max(64).optional() })
+    .strictObject({
+      ...request,
+      ...bound,
+      ...inBody(
+        calls.replay.options(),
+        'conversations',
+        'policy',
+        'price',
+        'maxTokens',
+        'maxCost',
+        'actor',
+        'signal',
+        'onProgress',
+      ),
+    })
     .meta({ id: 'ReplayOptions' }),
   answer: jobOf('ReplayJob', { result: results.replay, progress: results.replayProgress }),
   status: 202,
@@ -87,9 +105,8 @@ export const compareEdition = route({
   body: z
     .strictObject({
       conversations,
-      against: z.string().min(1).optional(),
+      ...inBody(calls.compare.options(), 'waitFor', 'timeout', 'actor', 'questions', 'onConversation'),
       questions: z.array(z.strictObject({ question: z.string(), evidence: z.array(z.string()) })).optional(),
-      record: z.boolean().optional(),
     })
     .meta({ id: 'CompareEditionsOptions' }),
   answer: jobOf('ComparisonJob', { result: results.editionComparisons, progress: conversationsDone }),
@@ -151,7 +168,7 @@ export const whatIf = route({
     .strictObject({
       conversations,
       policies: z.array(z.strictObject({ name: z.string().min(1), settings: policy })).min(1),
-      summaries: z.enum(['recorded', 'extractive']).optional(),
+      ...inBody(calls.whatIf.options(), 'policies', 'onConversation'),
     })
     .meta({ id: 'WhatIfOptions' }),
   answer: jobOf('WhatIfJob', { result: whatIfResult, progress: conversationsDone }),

@@ -43,9 +43,6 @@ export const MOST_LISTED = 10_000
 export const limit = (most: number, usual: number): z.ZodOptional<z.ZodType<number, string>> =>
   whole(1, most, `Maximum number of items. Default ${String(usual)}`).optional()
 
-/** The number of a cycle, in an address. */
-export const cycle = whole(1, 999_999_999, 'The number of a cycle. From 1')
-
 /** Where the next page begins: `next` of the page before it. */
 export const cursor = z
   .string()
@@ -62,14 +59,6 @@ export const at = z.string().min(1).meta({
     'A revision in digits, an instant as ISO 8601 with its zone, or the id of a message; `message:ID` for an id that looks like one of these',
   example: '12',
 })
-
-/** Read what one wrote: a position that has to be among what is read. */
-export const wait = {
-  waitFor: revision
-    .optional()
-    .meta({ description: 'Position that an append returned; the read waits until it is included' }),
-  timeout: whole(0, 60_000, 'Milliseconds to wait for `waitFor`. Default 5000').optional(),
-}
 
 /** A time, ISO 8601 in UTC. */
 export const time = z.string().meta({ description: 'ISO 8601, UTC', example: '2026-03-01T12:30:00.000Z' })

@@ -1,7 +1,6 @@
 /** The history of conversations: log, cycles, differences, origins, verification. */
 import { z } from 'zod'
 import type { PriceTable } from '../domain/reports/prices.js'
-import { LEAST_NOTE_TOKENS } from '../domain/values/recall-note.js'
 import { metadataSchema } from '../domain/events/index.js'
 import { count, optional, parsedByLedger, record, tokens } from './answer.js'
 import { difference, explanation } from './answers/explanation.js'
@@ -9,7 +8,9 @@ import * as results from './answers/forgotten.js'
 import { recall as note } from './answers/recall.js'
 import { conversationStats, totalStats, verification, verifyProgress } from './answers/stats.js'
 import { failure } from './failure.js'
-import { at, cursor, cycle, limit, next, ofConversation, revision, time, wait } from './fields.js'
+import { inAddress, inBody } from './call-over-http.js'
+import * as calls from './calls/history.js'
+import { cursor, limit, next, ofConversation, revision, time } from './fields.js'
 import { jobOf, noProgress, WAIT } from './jobs.js'
 import { against } from './proofs.js'
 import { route } from './route.js'
@@ -45,10 +46,9 @@ export const getLog = route({
   reach: 'conversation',
   params: ofConversation,
   query: z.object({
-    from: revision.optional().meta({ description: 'The first revision' }),
     cursor,
     limit: limit(1_000, 100),
-    direction: z.enum(['forwards', 'backwards']).optional(),
+    ...inAddress(calls.log.options(), 'limit'),
   }),
   answer: record({ conversationId: z.string(), facts: z.array(event), next }).meta({ id: 'Log' }),
 })
@@ -92,7 +92,7 @@ export const compact = route({
   reach: 'conversation',
   params: ofConversation,
   headers: WAIT,
-  body: z.strictObject({ force: z.boolean().optional() }).meta({ id: 'Compact' }),
+  body: z.strictObject(inBody(calls.compact.options(), 'actor')).meta({ id: 'Compact' }),
   answer: jobOf('CompactionJob', { result: compaction, progress: noProgress }),
   status: 202,
 })
@@ -106,7 +106,7 @@ export const undo = route({
   roles: ['operate'],
   reach: 'conversation',
   params: ofConversation,
-  body: z.strictObject({ cycle: z.int().min(1), correlationId: z.string().min(1).optional() }).meta({ id: 'Undo' }),
+  body: z.strictObject(inBody(calls.undo.options(), 'actor')).meta({ id: 'Undo' }),
   answer: record({
     conversationId: z.string(),
     revision,
@@ -127,7 +127,7 @@ export const diff = route({
   roles: ['audit'],
   reach: 'conversation',
   params: ofConversation,
-  query: z.object({ from: at.optional(), to: at.optional(), cycle: cycle.optional(), ...wait }),
+  query: z.object(inAddress(calls.diff.options())),
   answer: difference,
 })
 
@@ -140,13 +140,7 @@ export const explain = route({
   roles: ['read', 'audit'],
   reach: 'conversation',
   params: ofConversation,
-  body: z
-    .strictObject({
-      batchId: z.string().min(1).optional(),
-      line: z.string().min(1).optional(),
-      open: z.boolean().optional(),
-    })
-    .meta({ id: 'Explain' }),
+  body: z.strictObject(inBody(calls.explain.options())).meta({ id: 'Explain' }),
   answer: explanation,
 })
 
@@ -159,7 +153,7 @@ export const forgotten = route({
   roles: ['audit'],
   reach: 'conversation',
   params: ofConversation,
-  query: z.object({ cycle: cycle.optional() }),
+  query: z.object(inAddress(calls.forgotten.options(), 'onCycle')),
   answer: results.forgotten,
 })
 
@@ -174,8 +168,7 @@ export const recall = route({
   params: ofConversation,
   body: z
     .strictObject({
-      at: at.optional(),
-      tokens: z.number().int().min(LEAST_NOTE_TOKENS).optional(),
+      ...inBody(calls.recall.options(), 'rules'),
       rules: z.array(z.string().min(1)).optional(),
     })
     .meta({ id: 'RecallOptions' }),

@@ -5,9 +5,10 @@ import { roleSchema } from '../domain/values/message.js'
 import { optional, orUndefined, parsedByLedger, record } from './answer.js'
 import { liveMessages } from './answers/context.js'
 import { missingVectors, rowsLag } from './answers/projections.js'
-import { inBody } from './call-over-http.js'
+import { inAddress, inBody } from './call-over-http.js'
 import * as calls from './calls/conversations.js'
-import { at, cursor, limit, MOST_LISTED, next, ofConversation, policy, revision, time, wait } from './fields.js'
+import { messages, pin } from './calls/messages.js'
+import { cursor, limit, MOST_LISTED, next, ofConversation, policy, revision, time } from './fields.js'
 import { route } from './route.js'
 
 /** A message, as the OpenAI chat API has it, with what the ledger takes besides. The ledger says what is wrong with one. */
@@ -130,14 +131,12 @@ export const getMessages = route({
   roles: ['read', 'audit'],
   reach: 'conversation',
   params: ofConversation,
-  query: z.object({ at: at.optional(), cursor, limit: limit(10_000, 1_000), ...wait }),
+  query: z.object({ cursor, limit: limit(10_000, 1_000), ...inAddress(messages.options()) }),
   headers: { 'if-none-match': 'An ETag: 304 if it is still current' },
   answer: record({ ...liveMessages, next }).meta({ id: 'LiveMessages' }),
 })
 
-const ofRequest = z.object({
-  correlationId: z.string().min(1).optional().meta({ description: 'Id of the request; recorded' }),
-})
+const ofRequest = z.object(inAddress(pin.options(), 'actor'))
 
 const ofPin = z.object({
   ...ofConversation.shape,

@@ -5,7 +5,7 @@ import type { ConversationStats } from '../../application/history/stats.js'
 import type { ForgottenCycle } from '../../application/loss-report/compaction-reports.js'
 import type { Manifest, StreamHead } from '../../ports/manifest.js'
 import { isRevision } from '../../domain/values/revision.js'
-import { LEAST_NOTE_TOKENS } from '../../domain/values/recall-note.js'
+import { LEAST_NOTE_TOKENS, NOTE_TOKENS } from '../../domain/values/recall-note.js'
 import { call, option, required } from '../call.js'
 import {
   awaitedListener,
@@ -116,9 +116,12 @@ export const forgotten = call('forgotten', {
 /** Makes a note for an agent after a compaction. */
 export const recall = call('recall', {
   options: () => ({
-    at: option('The note for the context at this moment. Default: now', moment()),
+    at: option(
+      'The note for the context at this moment: a revision, a time, or the id of a message. Default: now',
+      moment(),
+    ),
     tokens: option(
-      'The most tokens of the note, estimated. Default 1,500',
+      `The most tokens of the note, estimated. Default ${String(NOTE_TOKENS)}`,
       wholeFrom(LEAST_NOTE_TOKENS, `must be a whole number of at least ${String(LEAST_NOTE_TOKENS)}`),
     ),
     rules: option(

@@ -1,9 +1,12 @@
 import { LedgerError } from '../../../lib/ledger-error.js'
-import { conversation, text, toggle, type CliCommand } from '../command.js'
+import { callFlags } from '../call-flags.js'
+import { conversation, text, type CliCommand } from '../command.js'
 import { line } from '../output.js'
 import { announced, conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../../domain/values/revision.js'
 import { withLedger } from '../session.js'
+
+const call = callFlags(async () => (await import('../../../schema/calls/history.js')).explain, { omitted: ['batchId'] })
 
 export const explain: CliCommand = {
   words: 'explain <conversation>',
@@ -11,34 +14,28 @@ export const explain: CliCommand = {
   uses: ['open'],
   reads: true,
   positionals: { conversation },
+  call,
   options: {
     batch: text(
       'Id of a batch, or the start of the id, as printed by `search` and `explain` [default: an overview of all batches]',
     ),
-    line: text('A line of the model’s context, or part of one'),
-    open: toggle('Print the original messages in full'),
   },
   examples: [
     ['$0 explain run-7 --line "the port is 5433"', 'which summary contains this line, and its source messages'],
   ],
   async run(args) {
     const batchId = args.text('batch')
-    const contextLine = args.text('line')
-    const open = args.is('open')
-    if (batchId !== undefined && contextLine !== undefined)
+    const options = await call.read(args)
+    if (batchId !== undefined && options.line !== undefined)
       throw new LedgerError('Usage', 'pass --batch or --line, not both')
     const { showExplanation } = await import('../reports/explanation.js')
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
       const explanation = await ledger.explain(
         await conversationNamed(ledger, args.word('conversation'), announced(args)),
-        {
-          open,
-          ...(batchId === undefined ? {} : { batchId }),
-          ...(contextLine === undefined ? {} : { line: contextLine }),
-        },
+        { ...options, ...(batchId === undefined ? {} : { batchId }) },
       )
       if (args.json) await line(toWire(explanation))
-      else await showExplanation(explanation, open)
+      else await showExplanation(explanation, options.open === true)
     })
   },
 }

@@ -1,5 +1,6 @@
 import type { RecordedEvent } from '../../../domain/events/index.js'
-import { conversation, text, type CliCommand } from '../command.js'
+import { callFlags } from '../call-flags.js'
+import { conversation, type CliCommand } from '../command.js'
 import { colours, line, printable, write } from '../output.js'
 import { announced, conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../../domain/values/revision.js'
@@ -17,16 +18,17 @@ const colourOfType: Partial<Record<RecordedEvent['type'], (type: string) => stri
 
 const TYPE_WIDTH = 'CompactionCouldNotHelp'.length
 
+const call = callFlags(async () => (await import('../../../schema/calls/history.js')).log, { omitted: ['direction'] })
+
 export const log: CliCommand = {
   words: 'log <conversation>',
   describe: 'Print the events of a conversation, including failures',
   uses: ['open'],
   reads: true,
   positionals: { conversation },
-  options: { from: text('First revision to show'), limit: text('Maximum number of events') },
+  call,
   async run(args) {
-    const from = args.whole('from')
-    const limit = args.whole('limit')
+    const options = await call.read(args)
     const { describeEvent } = await import('../../../domain/events/describe-event.js')
     let lastActor: string | undefined
     const asLine = (event: RecordedEvent): string => {
@@ -37,10 +39,7 @@ export const log: CliCommand = {
     }
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {
       const conversationId = await conversationNamed(ledger, args.word('conversation'), announced(args))
-      const events = ledger.log(conversationId, {
-        ...(from === undefined ? {} : { from: from }),
-        ...(limit === undefined ? {} : { limit }),
-      })
+      const events = ledger.log(conversationId, options)
       if (!args.json) {
         for await (const event of events) await line(asLine(event))
         return

@@ -1,9 +1,9 @@
 import { LedgerError } from '../../../lib/ledger-error.js'
 import type { Recall } from '../../../library/ledger.js'
-import { conversation, text, toggle, type CliCommand } from '../command.js'
+import { callFlags } from '../call-flags.js'
+import { conversation, toggle, type CliCommand } from '../command.js'
 import { count, line, many, note, noteColours, printable, write } from '../output.js'
 import { announced, conversationNamed } from '../find-conversation.js'
-import { NOTE_TOKENS } from '../../../domain/values/recall-note.js'
 import { toWire } from '../../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 
@@ -24,15 +24,16 @@ async function proposeRules(
   }
 }
 
+const call = callFlags(async () => (await import('../../../schema/calls/history.js')).recall, { omitted: ['rules'] })
+
 export const recall: CliCommand = {
   words: 'recall <conversation>',
   describe: 'Print a note for an agent: recorded content that its context lacks',
   uses: ['open', 'recall'],
   reads: true,
   positionals: { conversation },
+  call,
   options: {
-    at: text('The note for the context at this point: a revision, a time, or the id of a message [default: now]'),
-    tokens: text(`Most tokens of the note, estimated [default: ${String(NOTE_TOKENS)}]`),
     'propose-rules': toggle('Print the rules that the user stated, as a file for --rules, in place of the note'),
   },
   examples: [
@@ -41,18 +42,16 @@ export const recall: CliCommand = {
     ['$0 recall 3f0c --propose-rules > rules.txt', 'rules that the user stated, for you to approve'],
   ],
   async run(args) {
-    const at = args.text('at')
-    const tokens = args.atLeastOne('tokens')
+    const options = await call.read(args)
     const proposes = args.is('propose-rules')
-    if (proposes && tokens !== undefined)
+    if (proposes && options.tokens !== undefined)
       throw new LedgerError('Usage', '--tokens does not apply to --propose-rules: it prints every rule')
     await withLedger(args.flags, { reads: true }, async ({ ledger, config }) => {
       const { rulesOf } = await import('../config/rules.js')
       const rules = await rulesOf(config)
       const conversationId = await conversationNamed(ledger, args.word('conversation'), announced(args))
       const found = await ledger.recall(conversationId, {
-        ...(at === undefined ? {} : { at }),
-        ...(tokens === undefined ? {} : { tokens }),
+        ...options,
         ...(proposes ? {} : { rules }),
       })
       if (proposes) {
