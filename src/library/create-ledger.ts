@@ -37,6 +37,17 @@ import { createReceiving } from './receiving.js'
 import { createTranscripts } from './transcripts.js'
 import { createWhatIfCalls } from './what-if.js'
 
+/** The first command of a conversation that has no policy of its own. */
+const configuring =
+  ({ policy, summarizer, estimator }: LedgerParts) =>
+  (): Extract<Command, { type: 'Configure' }> => ({
+    type: 'Configure',
+    settings: policy,
+    scope: undefined,
+    summarizerWindowTokens: summarizer.windowTokens,
+    estimator,
+  })
+
 /** Builds the ledger. Nothing runs until it is used. */
 export function createLedger(parts: LedgerParts): Ledger {
   const { log, db, clock, summarizer, embedding, onProblem } = parts
@@ -58,13 +69,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     provenanceOf: createProvenance(parts),
     registerPrompt: createRegisterPrompt(log, clock),
     searchPorts: { index: createArchiveIndex(db), ...(embedding === undefined ? {} : { embedding }) },
-    configure: (): Extract<Command, { type: 'Configure' }> => ({
-      type: 'Configure',
-      settings: parts.policy,
-      scope: undefined,
-      summarizerWindowTokens: summarizer.windowTokens,
-      estimator: parts.estimator,
-    }),
+    configure: configuring(parts),
   }
   const compacting = createCompacting(common)
   const searching = createSearching(common)

@@ -2,7 +2,7 @@
  * The work queue in memory, for tests and for a process that has a folder open alone.
  */
 import type { Clock } from '../../ports/clock.js'
-import type { LogCheckpoint, Work, WorkQueue } from '../../ports/work-queue.js'
+import type { LogCheckpoint, QueueStatus, Work, WorkQueue } from '../../ports/work-queue.js'
 
 interface Row {
   readonly conversationId: string
@@ -24,6 +24,12 @@ const nextRow = (free: readonly Row[], ready: (row: Row) => boolean): Row | unde
   free.filter((row) => ready(row) && !row.isBacklog).toSorted((a, b) => a.readyAt - b.readyAt)[0] ??
   free.findLast((row) => row.isBacklog) ??
   free.find((row) => row.noted > row.looked)
+
+function statusOf(rows: readonly Row[], at: number): QueueStatus {
+  const free = rows.filter((row) => row.lease === undefined || row.leaseUntil <= at)
+  const waiting = free.filter((row) => row.readyAt <= at).length
+  return { waiting, running: rows.length - free.length, resting: free.length - waiting }
+}
 
 /** Creates an empty queue; leases expire by `clock`. */
 export function createMemoryWorkQueue(clock: Clock): WorkQueue {
@@ -116,15 +122,7 @@ export function createMemoryWorkQueue(clock: Clock): WorkQueue {
       if (row !== undefined) putBack(row, {})
     },
     async status() {
-      const at = now()
-      const all = [...rows.values()]
-      const running = all.filter((row) => row.lease !== undefined && row.leaseUntil > at)
-      const free = all.filter((row) => !running.includes(row))
-      return {
-        waiting: free.filter((row) => row.readyAt <= at).length,
-        running: running.length,
-        resting: free.filter((row) => row.readyAt > at).length,
-      }
+      return statusOf([...rows.values()], now())
     },
   }
 }

@@ -10,7 +10,6 @@ import type {
   Appended,
   AppendFailure,
   EventStore,
-  EventToAppend,
   ExpectedRevision,
   ReadAllOptions,
   SubscriptionItem,
@@ -35,14 +34,6 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
   const queue = createAppendQueue(db)
   const disk = new DiskWatermark(db)
   const reader = new LogReader(db, disk)
-
-  async function record(
-    stream: string,
-    expected: ExpectedRevision,
-    events: readonly EventToAppend[],
-  ): Promise<E.Either<AppendFailure, Appended>> {
-    return outcomeOf(stream, expected, await queue.append(stream, expected, events))
-  }
 
   function outcomeOf(stream: string, expected: ExpectedRevision, row: AppendRow): E.Either<AppendFailure, Appended> {
     const result = { revision: Number(row.last_revision), position: Number(row.last_position ?? -1) }
@@ -99,7 +90,10 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
     append: (stream, expected, events) => async () => {
       const checked = checkAppend(stream, expected, events)
       if (E.isLeft(checked)) return checked
-      return await TE.tryCatch(() => record(stream, expected, events), failureOf)().then(E.flatten)
+      return await TE.tryCatch(
+        async () => outcomeOf(stream, expected, await queue.append(stream, expected, events)),
+        failureOf,
+      )().then(E.flatten)
     },
     ...(db.isServer
       ? { putKeyring: (keyring) => putBeforeAppend(db, keyring) }

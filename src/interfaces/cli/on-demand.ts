@@ -42,69 +42,9 @@ export function ledgerOnDemand(
   open: (writes: boolean) => Promise<Opened>,
   onProblem: (problem: unknown) => void,
 ): LedgerOnDemand {
-  const mutex = new Mutex()
-  let current: Current | undefined
-  let onIdle: () => void = () => undefined
-
-  async function closeCurrent(): Promise<void> {
-    const closing = current
-    if (closing === undefined) return
-    clearTimeout(closing.timer)
-    if (closing.users > 0)
-      await new Promise<void>((resolve) => {
-        onIdle = resolve
-      })
-    current = undefined
-    await closing.close()
-  }
-
-  async function acquire(writes: boolean): Promise<Current> {
-    return await mutex.runExclusive(async () => {
-      if (current === undefined || current.isLost === true || (writes && !current.writes)) {
-        await closeCurrent().catch(onProblem)
-        current = { ...(await open(writes)), writes, users: 0 }
-      }
-      clearTimeout(current.timer)
-      current.users += 1
-      return current
-    })
-  }
-
-  function release(used: Current): void {
-    used.users -= 1
-    if (used.users > 0) return
-    onIdle()
-    if (used.idleMs === undefined || used !== current) return
-    used.timer = setTimeout(() => {
-      mutex
-        .runExclusive(async () => {
-          if (used === current && used.users === 0) await closeCurrent()
-        })
-        .catch(onProblem)
-    }, used.idleMs)
-  }
-
-  /** Whether the process that served the reads has ended. If so, the ledger can be opened again. */
-  function isLost(used: Current, error: unknown): boolean {
-    if (used.writes || used.idleMs === undefined || kindOf(error) !== 'StoreUnavailable') return false
-    used.isLost = true
-    return true
-  }
-
-  async function withRetries<T>(writes: boolean, work: (ledger: Ledger) => Promise<T>): Promise<T> {
-    for (let tries = 1; ; tries += 1) {
-      const used = await acquire(writes)
-      try {
-        return await work(used.ledger)
-      } catch (error) {
-        if (!isLost(used, error) || tries === TRIES) throw error
-      } finally {
-        release(used)
-      }
-    }
-  }
-  const reading = <T>(work: (ledger: Ledger) => Promise<T>): Promise<T> => withRetries(false, work)
-  const writing = <T>(work: (ledger: Ledger) => Promise<T>): Promise<T> => withRetries(true, work)
+  const opening = new OpeningOnDemand(open, onProblem)
+  const reading = <T>(work: (ledger: Ledger) => Promise<T>): Promise<T> => opening.withRetries(false, work)
+  const writing = <T>(work: (ledger: Ledger) => Promise<T>): Promise<T> => opening.withRetries(true, work)
 
   return {
     ledger: {
@@ -140,8 +80,83 @@ export function ledgerOnDemand(
         }
       },
     },
-    async close() {
-      await mutex.runExclusive(closeCurrent)
-    },
+    close: () => opening.close(),
   }
+}
+
+/** Opens the ledger for its first user, and closes it after a time without one. */
+class OpeningOnDemand {
+  readonly #mutex = new Mutex()
+  #current: Current | undefined
+  #onIdle: () => void = () => undefined
+
+  constructor(
+    private readonly open: (writes: boolean) => Promise<Opened>,
+    private readonly onProblem: (problem: unknown) => void,
+  ) {}
+
+  async withRetries<T>(writes: boolean, work: (ledger: Ledger) => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
+      const used = await this.#acquire(writes)
+      try {
+        return await work(used.ledger)
+      } catch (error) {
+        if (!isLost(used, error) || tries === TRIES) throw error
+      } finally {
+        this.#release(used)
+      }
+    }
+  }
+
+  /** Waits for open calls and closes the ledger. */
+  async close(): Promise<void> {
+    await this.#mutex.runExclusive(() => this.#closeCurrent())
+  }
+
+  async #closeCurrent(): Promise<void> {
+    const closing = this.#current
+    if (closing === undefined) return
+    clearTimeout(closing.timer)
+    if (closing.users > 0)
+      await new Promise<void>((resolve) => {
+        this.#onIdle = resolve
+      })
+    this.#current = undefined
+    await closing.close()
+  }
+
+  async #acquire(writes: boolean): Promise<Current> {
+    return await this.#mutex.runExclusive(async () => {
+      let current = this.#current
+      if (current === undefined || current.isLost === true || (writes && !current.writes)) {
+        await this.#closeCurrent().catch(this.onProblem)
+        current = { ...(await this.open(writes)), writes, users: 0 }
+        this.#current = current
+      }
+      clearTimeout(current.timer)
+      current.users += 1
+      return current
+    })
+  }
+
+  #release(used: Current): void {
+    used.users -= 1
+    if (used.users > 0) return
+    this.#onIdle()
+    if (used.idleMs === undefined || used !== this.#current) return
+    used.timer = setTimeout(() => {
+      this.#mutex
+        .runExclusive(async () => {
+          if (used === this.#current && used.users === 0) await this.#closeCurrent()
+        })
+        .catch(this.onProblem)
+    }, used.idleMs)
+  }
+}
+
+/** Whether the process that served the reads has ended. If so, the ledger can be opened again. */
+function isLost(used: Current, error: unknown): boolean {
+  if (used.writes || used.idleMs === undefined || kindOf(error) !== 'StoreUnavailable') return false
+  used.isLost = true
+  return true
 }
