@@ -83,8 +83,8 @@ describeOnDatabases('cached tallies', (database) => {
           expect(fromCache).toEqual(await countWith(harness.log, undefined, PRICES))
           // Other prices, and nothing has grown.
           expect(await countWith(harness.log, tallies)).toEqual(await countWith(harness.log, undefined))
-          const others = [...read].filter((stream) => !stream.endsWith(`-${CONVERSATION}`))
-          expect(others).toHaveLength(isFirst ? OTHERS : 0)
+          const otherStreams = [...read].filter((stream) => !stream.endsWith(`-${CONVERSATION}`))
+          expect(otherStreams).toHaveLength(isFirst ? OTHERS : 0)
           isFirst = false
         }
         await expectEqual()

@@ -172,11 +172,11 @@ describe('properties of repeated commands and reads', () => {
   })
 
   describe('9 Bounded work: an append and a context cost the same however long the conversation is', () => {
-    const most = isLong ? 3_000 : 1_000
-    it(`at 300 messages and at ${String(most)}`, async () => {
+    const longest = isLong ? 3_000 : 1_000
+    it(`at 300 messages and at ${String(longest)}`, async () => {
       const harness = createHarness({ policy: { ...SMALL, clipFirst: 1, clipLast: 1, buffer: 2 } })
       const costs: number[] = []
-      for (let number = 0; number < most; number += 1) {
+      for (let number = 0; number < longest; number += 1) {
         await harness.appended(say(number))
         await harness.compact()
         if (number === 300 || number % 1_000 === 999) {
@@ -191,7 +191,7 @@ describe('properties of repeated commands and reads', () => {
       expect(early).toBeGreaterThan(0)
       for (const cost of late) expect(cost).toBeLessThanOrEqual(early + 12)
       harness.store.reads = 0
-      await harness.appended(say(most))
+      await harness.appended(say(longest))
       expect(harness.store.reads).toBe(0)
       const { carried } = (await harness.eventsOf('MessagesPruned')).at(-1)?.data ?? {}
       expect(JSON.stringify(carried).length).toBeLessThan(5_000)

@@ -61,8 +61,8 @@ it('lead to the message that has the text', async () => {
       const query = new URLSearchParams({ c, at: String(at), m: messageId })
       const { text } = await page.get(`/conversation?${query.toString()}`)
       const [, sought = ''] = /<article class="msg [^"]*\bsought\b[^"]*"([^]*?)<\/article>/u.exec(text) ?? []
-      const said = typeof content === 'string' ? content : JSON.stringify(content)
-      if (!sought.includes(said)) notFound.push(`${said} at ${String(at)}`)
+      const words = typeof content === 'string' ? content : JSON.stringify(content)
+      if (!sought.includes(words)) notFound.push(`${words} at ${String(at)}`)
     }
   }
   expect([messages, notFound]).toEqual([9, []])

@@ -263,14 +263,14 @@ async function measureConversation(
     if (edition === undefined) throw new Error(`edition ${editionId} of "${conversationId}" was made and is not there`)
     stored.push({ ...edition, state: await seeUntil(deps.log, edition.state, head.revision) })
   }
-  const kept = keptOf(
+  const byCompaction = keptOf(
     messages,
     stored.map(({ state }) => shownBy(state)),
   )
   const byEdition: ConversationMeasures[] = []
   for (const [at, { state, bought }] of stored.entries()) {
     const policy = state.configuration?.policy
-    const counts = kept[at]
+    const counts = byCompaction[at]
     if (policy === undefined || counts === undefined) throw new Error(`edition of "${conversationId}" has no policy`)
     byEdition.push({
       figures: figuresOf(state, bought),

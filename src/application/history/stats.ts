@@ -217,7 +217,7 @@ class TallyReader {
   }
 
   private async *fromLog(): AsyncIterable<CountedTally | UncountedConversation> {
-    for await (const own of readAhead(this.log, CONVERSATION_PREFIX)) yield await this.count(own)
+    for await (const opened of readAhead(this.log, CONVERSATION_PREFIX)) yield await this.count(opened)
   }
 
   private async *fromCache(

@@ -176,9 +176,9 @@ export class ConversationWriter {
 
   /** A value as it is recorded, for comparison with recorded ones. */
   async redacted<Value>(value: Value): Promise<E.Either<BadPolicy, Value>> {
-    const own = this.recorded.hasStarted ? undefined : this.options.settings
+    const settings = this.recorded.hasStarted ? undefined : this.options.settings
     return E.map((redactor: Redactor | undefined) => redactor?.json(value).value ?? value)(
-      await redactorFor(this.deps.log, settingsAfter(this.state, own)),
+      await redactorFor(this.deps.log, settingsAfter(this.state, settings)),
     )
   }
 }

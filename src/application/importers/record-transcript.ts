@@ -126,10 +126,10 @@ class Recorder implements TranscriptRecorder {
 
   /** The conversation in the same transcript that started the current one as a sub-agent. */
   #root(): ConversationRecording | undefined {
-    const seen = new Set<ConversationRecording>()
+    const visited = new Set<ConversationRecording>()
     let root = this.#current
-    while (root !== undefined && !seen.has(root)) {
-      seen.add(root)
+    while (root !== undefined && !visited.has(root)) {
+      visited.add(root)
       const parent = root.parentId === undefined ? undefined : this.#recordings.get(root.parentId)
       if (parent === undefined) return root
       root = parent

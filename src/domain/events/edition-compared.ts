@@ -69,7 +69,7 @@ export const editionCompared = defineEvent({
   describe: ({ against, losses, conversationRevision }) => {
     const lost = losses.reduce((sum, kind) => sum + kind.lost.kept.count, 0)
     const all = losses.reduce((sum, kind) => sum + kind.total, 0)
-    const other = against === undefined ? 'the active context' : `edition ${against.editionId}`
-    return `compared with ${other} as of revision ${String(conversationRevision)}: of ${many(all, 'name, number and constraint', 'names, numbers and constraints')} the edition loses ${countText(lost)} that the other side keeps`
+    const side = against === undefined ? 'the active context' : `edition ${against.editionId}`
+    return `compared with ${side} as of revision ${String(conversationRevision)}: of ${many(all, 'name, number and constraint', 'names, numbers and constraints')} the edition loses ${countText(lost)} that the other side keeps`
   },
 })
