@@ -41,8 +41,10 @@ async function optionsOf(args: CommandArgs): Promise<ListOptions> {
 
 /** A suggestion for the name of a program that no transcript is imported from. */
 async function programMeant(program: string | undefined): Promise<string> {
+  if (program === undefined) return ''
   const { programs } = await import('../../../library/transcripts.js')
-  return program === undefined || programs().includes(program) ? '' : didYouMean(nameMeant(program, programs()))
+  const known = programs()
+  return known.includes(program) ? '' : didYouMean(nameMeant(program, known))
 }
 
 /** The filters of a list in words. */
