@@ -9,6 +9,7 @@ import { basename, dirname, join, normalize, sep } from 'node:path'
 const CORE = ['src/lib', 'src/domain', 'src/ports'] as const
 const CAPABILITIES = [
   'src/application/recording',
+  'src/application/working-state',
   'src/application/compaction',
   'src/application/history',
   'src/application/loss-report',
@@ -33,10 +34,21 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
   'src/application/recording': [...CORE, 'src/application/secrets', 'src/application/sealing'],
   'src/application/erasure': [...CORE, 'src/application/sealing', 'src/application/recording'],
   'src/application/retention': [...CORE, 'src/application/recording', 'src/application/erasure'],
-  'src/application/compaction': [...CORE, 'src/application/secrets', 'src/application/recording'],
+  'src/application/working-state': [...CORE, 'src/application/loss-report', 'src/application/summarizers'],
+  'src/application/compaction': [
+    ...CORE,
+    'src/application/secrets',
+    'src/application/recording',
+    'src/application/working-state',
+  ],
   'src/application/history': [...CORE, 'src/application/recording'],
   'src/application/loss-report': [...CORE, 'src/application/recording'],
-  'src/application/recall': [...CORE, 'src/application/recording', 'src/application/loss-report'],
+  'src/application/recall': [
+    ...CORE,
+    'src/application/recording',
+    'src/application/loss-report',
+    'src/application/working-state',
+  ],
   'src/application/handoff': [...CORE, 'src/application/loss-report', 'src/application/recall'],
   'src/application/search': CORE,
   'src/application/editions': [

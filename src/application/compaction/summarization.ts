@@ -4,19 +4,21 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { either as E } from 'fp-ts'
-import { summaryOf, type Batch } from '../../domain/conversation/batch.js'
+import { summaryOf, workingStateOf, type Batch } from '../../domain/conversation/batch.js'
+import { applyOperations } from '../../domain/conversation/working-state.js'
 import type { Chunk, Conversation } from '../../domain/conversation/conversation.js'
 import type { LiveMessage } from '../../domain/conversation/live-message.js'
 import { timesSentBefore, type Command, type SummaryResult } from '../../domain/decide/index.js'
 import { summariesBefore } from '../../domain/conversation/summaries-before.js'
 import type { Provenance } from '../../domain/events/codec.js'
-import type { EventData } from '../../domain/events/index.js'
+import type { EventData, WorkingState } from '../../domain/events/index.js'
 import { prefixUpTo } from '../../domain/compaction/prefix.js'
 import { splitChunk, type PlannedChunk } from '../../domain/compaction/plan.js'
-import type { Policy } from '../../domain/values/policy.js'
+import { viewTokens, type Policy } from '../../domain/values/policy.js'
 import { isWithoutModel } from '../../domain/reports/prices.js'
 import type { Summarizer, SummarizerFailure, SummaryJob } from '../../ports/summarizer.js'
 import type { CommandFailure } from '../recording/handle-command.js'
+import { operationsFor, STATE_RULES } from '../working-state/operations.js'
 import {
   isUnusableAnswer,
   MOST_SENDS,
@@ -47,14 +49,32 @@ type CompactionTrigger = EventData<'CompactionFailed'>['trigger']
 export interface Background {
   readonly summary: string | undefined
   readonly chunkId: string | undefined
+  /** The working state before the chunk. */
+  readonly workingState: WorkingState
 }
 
 /** The background of a chunk after `chunk`, or of the first chunk. */
 export function backgroundOf(state: Conversation, chunk: Chunk | undefined): Background {
-  if (chunk !== undefined) return { summary: chunk.summary, chunkId: chunk.chunkId }
+  const before = workingStateOf(state.batches)
+  if (chunk !== undefined)
+    return {
+      summary: chunk.summary,
+      chunkId: chunk.chunkId,
+      workingState: state.chunks
+        .filter(({ firstRevision }) => firstRevision <= chunk.firstRevision)
+        .toSorted((a, b) => a.firstRevision - b.firstRevision)
+        .reduce((working, { operations = [] }) => applyOperations(working, operations), before),
+    }
   const lastShown = state.visibleBatches.at(-1)
-  return { summary: lastShown === undefined ? undefined : summaryOf(lastShown), chunkId: undefined }
+  return {
+    summary: lastShown === undefined ? undefined : summaryOf(lastShown),
+    chunkId: undefined,
+    workingState: before,
+  }
 }
+
+/** The working state holds more than a view shows, because its items differ in importance from cycle to cycle. */
+const STATE_IN_VIEWS = 2
 
 export function policyOf(state: Conversation): Policy {
   if (state.configuration === undefined)
@@ -256,7 +276,7 @@ export class Summarization {
     const unerased = { type: 'ExpectNoErasure', since: state.revision } as const
     const recorded = await this.options.record(unerased, command)
     if (E.isRight(recorded) || recorded.left.kind !== 'Failed') return recorded
-    const { summary, sections, summarizer } = command
+    const { summary, sections, operations, rejectedOperations, stateRules, summarizer } = command
     const isPaid = !isWithoutModel(summarizer) && summarizer.reused !== true
     const { kind } = recorded.left.failure
     if (!isPaid || (kind !== 'MessageNotLive' && kind !== 'BatchesNotActive')) return recorded
@@ -269,6 +289,7 @@ export class Summarization {
       of,
       summary,
       sections,
+      ...(stateRules === undefined ? { operations, rejectedOperations } : {}),
       summarizer,
     })
     return E.isLeft(recordedFailure) ? recordedFailure : recorded
@@ -291,12 +312,13 @@ export class Summarization {
     }
     if (E.isLeft(result)) return result
     const messageIds = messages.map((message) => message.messageId)
-    const { summary, summarizer } = result.right
+    const changed = await this.withOperations(state, messages, background, result.right)
+    const { summary, summarizer, operations = [] } = changed
     const after = await this.recordSummary(state, {
       type: 'RecordChunk',
       messageIds,
       continues: background.chunkId,
-      ...result.right,
+      ...changed,
     })
     if (E.isLeft(after)) return after
     this.summaries += 1
@@ -304,7 +326,27 @@ export class Summarization {
       (each) =>
         each.summarizer.requestHash === summarizer.requestHash && isDeepStrictEqual(each.messageIds, messageIds),
     )
-    return E.right({ summary, chunkId: chunk?.chunkId })
+    return E.right({
+      summary,
+      chunkId: chunk?.chunkId,
+      workingState: applyOperations(background.workingState, operations),
+    })
+  }
+
+  /** A summary with the changes of the working state: those of the model, or else those that the rules find. */
+  private async withOperations(
+    state: Conversation,
+    messages: readonly LiveMessage[],
+    { workingState }: Background,
+    result: SummaryResult,
+  ): Promise<SummaryResult> {
+    if (result.operations !== undefined) return result
+    const policy = policyOf(state)
+    const operations = await operationsFor(workingState, messages, {
+      maxTokens: viewTokens(policy) * STATE_IN_VIEWS,
+      maxFacts: policy.maxSummaryTokens,
+    })
+    return { ...result, operations, stateRules: STATE_RULES }
   }
 
   /** Summarizes the parts of a chunk, each with the summary of the part before as its background. */

@@ -75,18 +75,17 @@ const SUMMARY_TYPES: ReadonlySet<string> = new Set([
 
 function resultOf(event: RecordedEvent): SummaryResult | undefined {
   if (!isOfType(event, 'ChunkSummarized', 'SummarySetAside', 'BatchesResummarized')) return undefined
-  const { sections } = event.data
-  const summary = isOfType(event, 'ChunkSummarized', 'SummarySetAside')
-    ? event.data.summary
-    : isOfType(event, 'BatchesResummarized')
-      ? summaryOf(batchFrom(event.data, event.revision))
-      : ''
+  const { sections, summarizer } = event.data
+  const reused = { ...(sections === undefined ? {} : { sections }), summarizer: { ...summarizer, reused: true } }
   // The record stays as it was, including usage and duration. `reused` says that it was not paid for again.
-  return {
-    summary,
-    ...(sections === undefined ? {} : { sections }),
-    summarizer: { ...event.data.summarizer, reused: true },
-  }
+  if (isOfType(event, 'BatchesResummarized'))
+    return { summary: summaryOf(batchFrom(event.data, event.revision)), ...reused }
+  const { summary, operations, rejectedOperations } = event.data
+  // Operations by rules are made anew, for the working state of this run.
+  const isByRules = isOfType(event, 'ChunkSummarized') && event.data.stateRules !== undefined
+  return operations === undefined || isByRules
+    ? { summary, ...reused }
+    : { summary, ...reused, operations, rejectedOperations }
 }
 
 async function readSummaries(log: Log, conversationId: string, editions: EditionStreams): Promise<Summaries> {

@@ -17,8 +17,8 @@ import { judgedOf } from '../loss-report/forgotten.js'
 import { quote } from '../../domain/text/quote.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
 import type { MissingContext } from './missing-context.js'
-import { ResultLines } from './result-lines.js'
-import { todoListOf } from './todo-list.js'
+import { ResultLines } from '../working-state/result-lines.js'
+import { todoListOf } from '../working-state/todo-list.js'
 
 /** One line of a note. */
 export interface RecallEntry {

@@ -2,7 +2,7 @@
  * A batch: an archived summary, with the span of messages that it covers. Its text has a header line for people; the
  * fields are authoritative.
  */
-import type { CarryForward, EventData, Sections } from '../events/index.js'
+import { NO_STATE, type CarryForward, type EventData, type Sections, type WorkingState } from '../events/index.js'
 import { ERASED } from '../events/texts.js'
 
 export interface Batch {
@@ -16,6 +16,8 @@ export interface Batch {
   readonly lastRevision: number
   readonly content: string
   readonly sections?: Sections | undefined
+  /** The working state after this batch. */
+  readonly workingState?: WorkingState | undefined
   readonly tokens: number
   /** True if its text was erased. */
   readonly erased?: true | undefined
@@ -70,7 +72,16 @@ export const batchFrom = (
   lastRevision: data.lastRevision,
   content: data.content,
   ...(data.sections === undefined ? {} : { sections: data.sections }),
+  ...('workingState' in data && data.workingState !== undefined ? { workingState: data.workingState } : {}),
   tokens: data.tokens,
   ...(data.erased === undefined ? {} : { erased: data.erased }),
   revision,
 })
+
+/** The working state in force: that of the newest batch which has one. */
+export const workingStateOf = (batches: readonly Pick<Batch, 'workingState'>[]): WorkingState =>
+  batches.findLast(({ workingState }) => workingState !== undefined)?.workingState ?? NO_STATE
+
+/** The field of a batch with its working state; absent if nothing has changed it yet. */
+export const withWorkingState = (workingState: WorkingState): Pick<EventData<'BatchArchived'>, 'workingState'> =>
+  workingState === NO_STATE ? {} : { workingState }

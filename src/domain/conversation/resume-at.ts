@@ -76,7 +76,10 @@ function shownIndexes({ configuration, batches }: CarryForward): ReadonlySet<num
  */
 export function revisionsUnshown({ type, data }: RecordedEvent<OriginType>): ReadonlySet<number> {
   const { configuration, batches } = data.carried
-  if (type !== 'MessagesPruned' || configuration.policy.view !== 'clip-archive') return new Set()
+  if (type !== 'MessagesPruned') return new Set()
+  if (configuration.policy.view === 'working-state')
+    return new Set(batches.slice(0, -1).map(({ revision }) => revision))
+  if (configuration.policy.view !== 'clip-archive') return new Set()
   const indexes = shownIndexes(data.carried)
   return new Set(
     indexes === undefined ? [] : batches.flatMap(({ revision }, at) => (indexes.has(at) ? [] : [revision])),

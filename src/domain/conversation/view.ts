@@ -9,6 +9,8 @@ import type { Configuration } from '../events/index.js'
 import { contentText, type MessageBody } from '../values/message.js'
 import { sessionSummaryParts3 } from './session-summary-3.js'
 import { sessionSummaryParts } from './session-summary.js'
+import { workingStateParts } from './working-state-view.js'
+import { viewTokens } from '../values/policy.js'
 import { ROLE_TOKENS, type FindEstimator } from '../values/tokens.js'
 
 export interface View {
@@ -38,15 +40,18 @@ export function renderView(state: ViewState, name = state.configuration?.policy.
   const { policy } = configuration
   const estimator = state.findEstimator(configuration.estimator)
   const isOlder = configuration.rendererVersion < 4
+  const maxTokens = viewTokens(policy)
   const parts =
-    name === 'session-summary'
+    name === 'working-state'
+      ? workingStateParts(visibleBatches, state, maxTokens, estimator)
+      : name === 'session-summary'
       ? (isOlder ? sessionSummaryParts3 : sessionSummaryParts)(
           {
             batches: visibleBatches,
             originalTask: state.originalTask === undefined ? undefined : contentText(state.originalTask.content),
             cycles: state.cycles,
           },
-          (policy.clipFirst + policy.clipMiddle + policy.clipLast) * policy.maxSummaryTokens,
+          maxTokens,
           estimator,
         )
       : (isOlder ? clipArchiveParts3 : clipArchiveParts)(

@@ -4,10 +4,17 @@
  */
 import { either as E } from 'fp-ts'
 import { legalCuts } from '../compaction/cut-rules.js'
-import { archivedContent, batchLabel, carriedBatch } from '../conversation/batch.js'
+import {
+  archivedContent,
+  batchLabel,
+  carriedBatch,
+  withWorkingState,
+  workingStateOf,
+} from '../conversation/batch.js'
 import { callGroups, callName } from '../conversation/call-groups.js'
 import type { Chunk, Conversation } from '../conversation/conversation.js'
-import type { CarryForward, Event, EventData, Trigger } from '../events/index.js'
+import { applyOperations } from '../conversation/working-state.js'
+import type { CarryForward, Event, EventData, Trigger, WorkingState } from '../events/index.js'
 import { hashOf } from '../values/hash.js'
 import { batchIdOf } from '../values/ids.js'
 import { hardLimit, softLimit } from '../values/policy.js'
@@ -34,7 +41,8 @@ type CutRejection =
   | { readonly kind: 'CutInsideCallGroup'; readonly messageId: string }
   | { readonly kind: 'MessagePinned'; readonly messageId: string }
 
-function batchArchived(state: Conversation, chunk: Chunk): EventData<'BatchArchived'> {
+/** @param workingState the working state after this batch */
+function batchArchived(state: Conversation, chunk: Chunk, workingState: WorkingState): EventData<'BatchArchived'> {
   const span = {
     depth: 0 as const,
     startTime: chunk.startTime,
@@ -50,6 +58,7 @@ function batchArchived(state: Conversation, chunk: Chunk): EventData<'BatchArchi
     messageIds: chunk.messageIds,
     content: archivedContent(span, chunk.summary),
     ...(chunk.sections === undefined ? {} : { sections: chunk.sections }),
+    ...withWorkingState(workingState),
     tokens: estimatorOf(state).text(chunk.summary),
     chunkId: chunk.chunkId,
   }
@@ -134,7 +143,11 @@ export function archiveAndPrune(
     })
   const cut = checkCut(state, chunks)
   if (E.isLeft(cut)) return cut
-  const archived = chunks.map((chunk) => batchArchived(state, chunk))
+  let workingState = workingStateOf(state.batches)
+  const archived = chunks.map((chunk) => {
+    workingState = applyOperations(workingState, chunk.operations ?? [])
+    return batchArchived(state, chunk, workingState)
+  })
   const events: Event[] = archived.map((data) => ({ type: 'BatchArchived', data }))
   const stateAfter = applyPending(state, events)
   const pruned = messagesPruned(stateAfter, cut.right, archived, trigger)

@@ -4,7 +4,7 @@
  * the program are recorded but change no context.
  */
 import { either as E } from 'fp-ts'
-import { archivedContent, batchLabel, carriedBatch } from '../conversation/batch.js'
+import { archivedContent, batchLabel, carriedBatch, withWorkingState, workingStateOf } from '../conversation/batch.js'
 import type { Conversation } from '../conversation/conversation.js'
 import type { LiveMessage } from '../conversation/live-message.js'
 import { carriedObserved, type Observed } from '../conversation/observed.js'
@@ -92,6 +92,7 @@ function batchOf(
     lastRevision,
     messageIds,
     content: archivedContent(span, text),
+    ...withWorkingState(workingStateOf(state.batches)),
     tokens: estimatorOf(state).text(text),
     chunkId,
   }

@@ -2,7 +2,7 @@
 import { either as E } from 'fp-ts'
 import type { Conversation } from '../conversation/conversation.js'
 import type { LiveMessage } from '../conversation/live-message.js'
-import type { Event, Sections, SummarizerRecord } from '../events/index.js'
+import type { Event, RejectedOperation, Sections, StateOperation, SummarizerRecord } from '../events/index.js'
 import { chunkIdOf } from '../values/ids.js'
 import type { Decision } from './decision.js'
 import { earliest, highest, latest, lowest } from './extremes.js'
@@ -13,6 +13,12 @@ import { liveMessagesWith, type MessageNotLive } from './live-messages.js'
 export interface SummaryResult {
   readonly summary: string
   readonly sections?: Sections | undefined
+  /** How the summary changes the working state. */
+  readonly operations?: readonly StateOperation[] | undefined
+  /** Version of the rules that made the operations; absent if the model did. */
+  readonly stateRules?: string | undefined
+  /** Changes that the model asked for and that were not applied. */
+  readonly rejectedOperations?: readonly RejectedOperation[] | undefined
   readonly summarizer: SummarizerRecord
 }
 
@@ -41,11 +47,19 @@ export function recordChunk(state: Conversation, command: RecordChunk): Decision
   ])(liveMessagesWith(state, command.messageIds))
 }
 
+/** The optional fields of a summary, as an event has them. */
+const fieldsOf = ({ sections, operations, stateRules, rejectedOperations }: Omit<SummaryResult, 'summary' | 'summarizer'>) => ({
+  ...(sections === undefined ? {} : { sections }),
+  ...(operations === undefined ? {} : { operations: [...operations] }),
+  ...(stateRules === undefined ? {} : { stateRules }),
+  ...(rejectedOperations === undefined ? {} : { rejectedOperations: [...rejectedOperations] }),
+})
+
 /** The event that records the summary, with the messages that it covers. */
 export function chunkSummarized(
   chunkId: string,
   messages: readonly LiveMessage[],
-  { summary, sections, summarizer }: SummaryResult,
+  { summary, summarizer, ...result }: SummaryResult,
   continues: string | undefined,
 ): Event {
   const revisions = messages.map((message) => message.revision)
@@ -62,7 +76,7 @@ export function chunkSummarized(
       messageCount: revisions.length,
       ...(continues === undefined ? {} : { continues }),
       summary,
-      ...(sections === undefined ? {} : { sections }),
+      ...fieldsOf(result),
       summarizer,
     },
   }
@@ -70,13 +84,13 @@ export function chunkSummarized(
 
 export function setSummaryAside(
   _state: Conversation,
-  { of, summary, sections, summarizer }: RecordLateSummary,
+  { of, summary, summarizer, ...result }: RecordLateSummary,
 ): Decision {
   const ids =
     'messageIds' in of
       ? { messageIds: [...of.messageIds], ...(of.continues === undefined ? {} : { continues: of.continues }) }
       : { sourceBatchIds: [...of.sourceBatchIds] }
   return E.right([
-    { type: 'SummarySetAside', data: { ...ids, summary, ...(sections === undefined ? {} : { sections }), summarizer } },
+    { type: 'SummarySetAside', data: { ...ids, summary, ...fieldsOf(result), summarizer } },
   ])
 }

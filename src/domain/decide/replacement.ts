@@ -125,8 +125,10 @@ export function replacement(
     windowStart: target.window[0]?.revision ?? revision,
     tokensBefore: state.tokens,
     tokensAfter: 0,
-    batches: target.batches.map(({ revision: recordedAt, origin, ...batch }) => ({
+    batches: target.batches.map(({ revision: recordedAt, origin, workingState, ...batch }, at) => ({
       ...batch,
+      // Only the state of the last batch is in force.
+      ...(workingState === undefined || at < target.batches.length - 1 ? {} : { workingState }),
       origin: origin ?? {
         ...(target.editionId === undefined ? {} : { editionId: target.editionId }),
         revision: recordedAt,

@@ -5,11 +5,13 @@ import { defineEvent } from './event-definition.js'
 import { count, id, revision, span } from './fields.js'
 import { sectionsSchema, withSections } from './sections.js'
 import { batchTexts } from './texts.js'
+import { saysNoMore } from './upcast.js'
+import { workingStateSchema } from './working-state.js'
 
-// Version 2: eleven sections.
+// Version 2: eleven sections. Version 3: the working state.
 export const batchArchived = defineEvent({
   description: 'a summary was archived under its label',
-  version: 2,
+  version: 3,
   activity: 'create',
   label: 'Summary stored',
   withoutContent: ['batchId', 'label', 'depth', 'messageIds', 'tokens', 'chunkId', ...PLAIN_SPAN],
@@ -25,12 +27,14 @@ export const batchArchived = defineEvent({
     /** Header line and summary, for people and tools that know the format. */
     content: id,
     sections: sectionsSchema.optional(),
+    /** The working state after this batch; absent if nothing has changed it yet. */
+    workingState: workingStateSchema.optional(),
     /** True if the texts were erased. A reader adds it if the key is destroyed. */
     erased: z.literal(true).optional(),
     tokens: count,
     chunkId: id,
   }),
-  upcasters: { 1: withSections },
+  upcasters: { 1: withSections, 2: saysNoMore },
   tokensFromOutside: ({ tokens }) => ({ tokens }),
   describe: ({ batchId, messageCount, messageIds, startTime, endTime, tokens }) =>
     `${batchId} has ${many(messageCount, 'message')} (${spanOf(messageIds)}), ${startTime} to ${endTime}, ${many(tokens, 'token')}`,

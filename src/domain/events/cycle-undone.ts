@@ -4,14 +4,15 @@ import { defineEvent } from './event-definition.js'
 import { count, revision } from './fields.js'
 import { carriedRenamed, originUpcasters, replacementWithShape } from './origin.js'
 import { replacement } from './replacement.js'
-import { inOrder, renamed } from './upcast.js'
+import { inOrder, renamed, saysNoMore } from './upcast.js'
 import { replacementTexts } from './texts.js'
 
 // Version 3: the shape of contexts, and batches with eleven sections. Version 4: other names of fields.
+// Version 5: the working state.
 export const cycleUndone = defineEvent({
   description:
     'the last cycles were undone: their messages are live again, and their batches are inactive; a checkpoint event',
-  version: 4,
+  version: 5,
   activity: 'update',
   label: 'Compaction undone',
   withoutContent: ['undone', 'softLimitBackoffUntil'],
@@ -27,6 +28,7 @@ export const cycleUndone = defineEvent({
     ...originUpcasters,
     2: replacementWithShape,
     3: inOrder(carriedRenamed, renamed('restsUntilMessages', 'softLimitBackoffUntil')),
+    4: saysNoMore,
   },
   describe: (data) => {
     const cycles = `${data.undone.length === 1 ? 'cycle' : 'cycles'} ${data.undone.map(({ cycle }) => String(cycle)).join(', ')}`

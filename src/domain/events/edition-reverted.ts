@@ -10,7 +10,7 @@ import { replacementTexts } from './texts.js'
 export const editionReverted = defineEvent({
   description:
     'an edition was reverted: the state that it had replaced is in force again, with all messages since then; a checkpoint event',
-  version: 5,
+  version: 6,
   activity: 'update',
   withoutContent: ['editionId', 'restores', 'adoptedAt'],
   texts: replacementTexts,
@@ -24,8 +24,9 @@ export const editionReverted = defineEvent({
     ...replacement,
   }),
   // Version 3: another program may make the context again. Version 4: the shape of contexts, and batches with eleven
-  // sections. Version 5: other names of fields.
-  upcasters: { ...originUpcasters, 2: saysNoMore, 3: replacementWithShape, 4: carriedRenamed },
+  // sections. Version 5: other names of fields. Version 6: the working
+  // state.
+  upcasters: { ...originUpcasters, 2: saysNoMore, 3: replacementWithShape, 4: carriedRenamed, 5: saysNoMore },
   describe: (data) => {
     const active = data.restores === undefined ? "the conversation's own batches are" : `edition ${data.restores} is`
     return `edition ${data.editionId} is no longer active, ${active} active again: ${replacementLine(data)}`

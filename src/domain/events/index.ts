@@ -48,6 +48,19 @@ export type { ErasureReceipt } from './erasure-completed.js'
 export { lossKinds } from './edition-compared.js'
 export { metadataSchema, type Metadata } from './metadata.js'
 export type { RetentionReceipt } from './retention-run-completed.js'
+export {
+  ITEM_KINDS,
+  NO_STATE,
+  rejectedOperationSchema,
+  stateItemSchema,
+  stateOperationSchema,
+  workingStateSchema,
+  type RejectedOperation,
+  type StateItem,
+  type StateItemKind,
+  type StateOperation,
+  type WorkingState,
+} from './working-state.js'
 export { NO_SECTIONS, sectionsSchema, type Sections } from './sections.js'
 export { summarizerRecordSchema, type RejectedAnswer, type SummarizerRecord } from './summarizer-record.js'
 export type { SourcePlace } from './source.js'

@@ -8,6 +8,7 @@ import { count, id, revision, span } from './fields.js'
 import { messageAppended } from './message-appended.js'
 import { origin } from './origin.js'
 import { sectionsSchema } from './sections.js'
+import { workingStateSchema } from './working-state.js'
 
 /** A complete active batch. */
 const batchInForce = z.object({
@@ -19,6 +20,8 @@ const batchInForce = z.object({
   lastRevision: revision,
   content: id,
   sections: sectionsSchema.optional(),
+  /** Of the last batch: the working state in force. */
+  workingState: workingStateSchema.optional(),
   /** True if the texts were erased. A reader adds it if the key is destroyed. */
   erased: z.literal(true).optional(),
   tokens: count,

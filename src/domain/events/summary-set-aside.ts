@@ -6,13 +6,16 @@ import { id } from './fields.js'
 import { sectionsSchema, withSections } from './sections.js'
 import { summarizerRecordSchema, summarizerRenamed } from './summarizer-record.js'
 import { asideTexts } from './texts.js'
+import { saysNoMore } from './upcast.js'
+import { rejectedOperationSchema, stateOperationSchema } from './working-state.js'
 
 /** Exactly one of the two lists is present: the messages of a chunk, or batches. */
 // Version 2: eleven sections, and paid answers before the accepted one. Version 3: another name of a field.
+// Version 4: changes of the working state.
 export const summarySetAside = defineEvent({
   description:
     'a paid summary came too late: its messages or batches had been compacted in the meantime; it is reused for the same request, or once its messages are live again',
-  version: 3,
+  version: 4,
   effect: 'none',
   activity: 'create',
   label: 'Late summary kept',
@@ -25,11 +28,14 @@ export const summarySetAside = defineEvent({
     continues: z.string().optional(),
     summary: id,
     sections: sectionsSchema.optional(),
+    /** The changes of the working state that the model asked for. */
+    operations: z.array(stateOperationSchema).optional(),
+    rejectedOperations: z.array(rejectedOperationSchema).optional(),
     /** True if the texts were erased. A reader adds it if the key is destroyed. */
     erased: z.literal(true).optional(),
     summarizer: summarizerRecordSchema,
   }),
-  upcasters: { 1: withSections, 2: summarizerRenamed },
+  upcasters: { 1: withSections, 2: summarizerRenamed, 3: saysNoMore },
   describe: ({ messageIds = [], sourceBatchIds = [], summarizer, summary }) => {
     const what =
       messageIds.length > 0

@@ -11,11 +11,13 @@ export const ERASED = '[erased]'
 const ERASED_HASH = '0'.repeat(64)
 
 /** The texts with one key, which are erased together. `whole`: texts of a conversation that belong to no message in particular. */
-export type Unit = `message:${string}` | `chunk:${string}` | `batch:${string}` | `aside:${string}` | 'whole'
+export type Unit = `message:${string}` | `chunk:${string}` | `batch:${string}` | `state:${string}` | `aside:${string}` | 'whole'
 
 export const messageUnit = (messageId: string): Unit => `message:${messageId}`
 export const chunkUnit = (chunkId: string): Unit => `chunk:${chunkId}`
 export const batchUnit = (batchId: string): Unit => `batch:${batchId}`
+/** The working state after a batch. It has texts from before the batch too. */
+export const stateUnit = (batchId: string): Unit => `state:${batchId}`
 /** A late summary has no id; its event's place identifies it. */
 export const asideUnit = (stream: string, revision: number): Unit => `aside:${revision.toString()}:${stream}`
 
@@ -68,7 +70,12 @@ const MESSAGE: TextGroup['fields'] = {
 
 const BATCH: TextGroup['fields'] = { content: erasedText, sections: absent }
 
-const SUMMARY: TextGroup['fields'] = { summary: erasedText, sections: absent }
+const SUMMARY: TextGroup['fields'] = {
+  summary: erasedText,
+  sections: absent,
+  operations: absent,
+  rejectedOperations: absent,
+}
 
 const RECORD: TextGroup['fields'] = {
   requestHash: erasedHash,
@@ -105,8 +112,17 @@ export const chunkTexts: readonly TextGroup[] = [
   { at: [], unit: (chunk) => chunkUnit(field(chunk, 'chunkId')), fields: { ...SUMMARY, summarizer: sealedIn(RECORD) } },
 ]
 
+/** A batch without its working state is no erased batch. */
+const workingStateIn = (at: readonly string[]): TextGroup => ({
+  at,
+  unit: (batch) => stateUnit(field(batch, 'batchId')),
+  fields: { workingState: absent },
+  unmarked: true,
+})
+
 export const batchTexts: readonly TextGroup[] = [
   { at: [], unit: (batch) => batchUnit(field(batch, 'batchId')), fields: BATCH },
+  workingStateIn([]),
 ]
 
 export const resummarizedTexts: readonly TextGroup[] = [
@@ -143,6 +159,7 @@ export const originTexts: readonly TextGroup[] = [
 export const replacementTexts: readonly TextGroup[] = [
   ...originTexts,
   { at: ['batches', '*'], unit: (batch) => batchUnit(field(batch, 'batchId')), fields: BATCH },
+  workingStateIn(['batches', '*']),
   { at: ['restored', '*'], unit: (message) => messageUnit(field(message, 'messageId')), fields: MESSAGE },
   { at: ['restored', '*'], unit: whole, fields: { answers: absent }, unmarked: true },
   { at: ['observed'], unit: (data) => chunkUnit(field(data, 'chunkId')), fields: OBSERVED },

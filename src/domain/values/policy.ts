@@ -158,6 +158,15 @@ export function softLimit(policy: Window & Pick<Policy, 'contextBudget'>): numbe
   return Math.floor(Number((hardLimit(policy) * policy.contextBudget).toFixed(6)))
 }
 
+/** Most tokens of the view of the compacted messages. */
+export const viewTokens = ({
+  clipFirst,
+  clipMiddle,
+  clipLast,
+  maxSummaryTokens,
+}: Pick<Policy, 'clipFirst' | 'clipMiddle' | 'clipLast' | 'maxSummaryTokens'>): number =>
+  (clipFirst + clipMiddle + clipLast) * maxSummaryTokens
+
 export type BadPolicy = { readonly kind: 'BadPolicy'; readonly field: string; readonly detail: string }
 
 /** The message about an unknown setting. */

@@ -44,6 +44,7 @@ export const REVISION_FIELDS: ReadonlySet<string> = new Set([
   'sequence',
   'windowStart',
   'adoptedAt',
+  'endedAt',
   'originalTask',
   'compaction',
   'since',
@@ -55,7 +56,7 @@ export const REVISION_FIELDS: ReadonlySet<string> = new Set([
 ])
 
 /** The names of fields that have a list of revisions. */
-export const REVISION_LISTS: ReadonlySet<string> = new Set(['leading', 'chunks', 'pinned'])
+export const REVISION_LISTS: ReadonlySet<string> = new Set(['leading', 'chunks', 'pinned', 'sourceRevisions'])
 
 /** Fields with values of hosts and of models, whose numbers stay numbers. */
 const FOREIGN_FIELDS: ReadonlySet<string> = new Set([

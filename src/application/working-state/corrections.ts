@@ -1,0 +1,115 @@
+/**
+ * Finds the earlier statement that a later one corrects or takes back. It compares words, units and values, in the
+ * languages of the cue words. If it is wrong, two statements are shown next to each other that have less to do with
+ * each other; if it finds nothing, both are shown in their order.
+ */
+import { isNegated } from '../../domain/text/cues.js'
+import { numbersIn } from '../../domain/text/numbers.js'
+import { statementOf as comparedForm } from '../../domain/text/statements.js'
+import type { ItemGroup } from '../../domain/conversation/working-state.js'
+
+const words = (latin: string, cjk: string): RegExp =>
+  new RegExp(`(?<![\\p{L}\\p{N}])(?:${latin})(?![\\p{L}\\p{N}])|${cjk}`, 'iu')
+
+/** Words by which people take back or correct what they said. */
+const CORRECTS = words(
+  String.raw`actually|instead|no longer|not any ?more|never ?mind|forget (?:about|that|what|it|the|my)|scrap|changed? my mind|correction|corrected|not .{1,40} but|rather than|revert(?:ed)?|take (?:that |it )?back|took back|withdraw|cancel(?:led|ed)?|drop (?:that|the|it|my)|was wrong|i was mistaken|on second thought|after all|raise[ds]?|lower(?:ed)?|increase[ds]?|decrease[ds]?|reduce[ds]?|bump(?:ed)?|postpone[ds]?|replace[ds]?|switch(?:ed)? (?:it )?to|(?:the|my) old|doch|stattdessen|nicht mehr|gilt nicht|vergiss|vergessen sie|ab (?:jetzt|sofort|heute)|korrektur|geändert|erhöhe|erhöht|senke|streiche?|nehme? .{1,40} zurück|finalement|plutôt|en fait|oublie[zr]?|ne .{1,30} plus|désormais|à la place|annule[zr]?|corrig\p{L}*|en realidad|mejor|olvid[ae]|ya no|en (?:lugar|vez) de|súbelo|corrij\p{L}+|na verdade|esquece|invece|non più|dimentica|вообще-то|больше не|забудь|вместо`,
+  'やっぱり|やはり|ではなく|じゃなくて|変更|訂正|忘れて|取り消|撤回|もう.{0,12}ない|代わりに|其实|其實|改成|改为|改為|不再|算了|忘掉|忘了|取消|更正|提高到|降低到|换成|換成|而不是|사실|대신|변경|취소|바꿔|정정',
+)
+/** Words that may announce a change, and stand in many other sentences. */
+const MAY_CORRECT = words(
+  String.raw`any ?more|from now on|as of (?:now|today)|updated?|new|now|wait|sorry|make (?:it|that)|change[ds]?|moved?|extend(?:ed)?|nun|jetzt|neue?[rnsm]?|ändere|anders|statt|zurück|nouve\p{L}+|maintenant|change[zr]?|augment\p{L}*|ahora|cambi\p{L}+|sube|subir|baja|nuev\p{L}+|agora|adesso|теперь|новы\p{L}+|измени\p{L}*`,
+  '今後|これから|新しい|なしで|现在|現在|新的|이제|새로',
+)
+/** Words for a value that a correction names in place of the value itself. */
+const VALUES = words(
+  String.raw`figure|number|value|limit|cap|budget|amount|price|date|deadline|day|time|name|code|version|branch|commit|rule|bill|grenze|wert|zahl|betrag|frist|termin|limite|montant|chiffre|valor|límite|presupuesto|fecha|число|лимит|срок`,
+  '上限|数字|予算|値|金額|期限|日付|限制|预算|預算|数值|금액|한도|예산|날짜',
+)
+
+const UNITS: readonly (readonly [string, RegExp])[] = [
+  ['money', /[$€£¥₩₹]\s?\d|\d\s?(?:usd|eur|euros?|dollars?|jpy|gbp|円|元|원|万円|руб)/iu],
+  ['percent', /\d\s?%|percent|prozent|pour ?cent|パーセント/iu],
+  ['duration', /\d\s?(?:ms|s|sec(?:onds?)?|min(?:utes?)?|h|hours?|days?|weeks?|stunden?|tage?|時間|分|秒|日間|小时|分钟|天)(?![\p{L}])/iu],
+  ['size', /\d\s?(?:[kmgt]i?b|bytes?|tokens?|トークン)(?![\p{L}])/iu],
+  ['date', /\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]|\b(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|montag|dienstag|mittwoch|donnerstag|freitag|lundi|mardi|mercredi|jeudi|vendredi|lunes|martes|miércoles|jueves|viernes)\b|[月火水木金土日]曜|周[一二三四五六日]|星期|\d月/iu],
+  ['clock', /\d{1,2}:\d{2}|\d\s?(?:am|pm|uhr|時(?!間)|点)(?![\p{L}])/iu],
+  ['version', /\bv?\d+\.\d+(?:\.\d+)?\b/iu],
+  ['hash', /\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{6,40}\b/iu],
+  ['person', /\d\s?(?:people|persons?|guests?|personen|personnes|personas|人|名)/iu],
+]
+
+/** What the comparison needs of a statement. */
+interface Features {
+  readonly terms: ReadonlySet<string>
+  readonly distinctive: ReadonlySet<string>
+  readonly units: ReadonlySet<string>
+  readonly numbers: ReadonlySet<string>
+  readonly isNegated: boolean
+}
+
+export function featuresOf(text: string): Features {
+  const { terms, distinctive } = comparedForm(text)
+  return {
+    terms,
+    distinctive,
+    units: new Set(UNITS.flatMap(([unit, pattern]) => (pattern.test(text) ? [unit] : []))),
+    numbers: new Set(numbersIn(text).map(({ value }) => value)),
+    isNegated: isNegated(text),
+  }
+}
+
+const shared = (a: ReadonlySet<string>, b: ReadonlySet<string>): number => [...a].filter((each) => b.has(each)).length
+
+const isEqual = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean =>
+  a.size === b.size && shared(a, b) === a.size
+
+/** How much two statements are about the same: shared words, and equal units of different values. */
+function likeness(later: Features, earlier: Features): number {
+  const unit = [...later.units].some((each) => earlier.units.has(each)) ? 1.5 : 0
+  return shared(later.terms, earlier.terms) + shared(later.distinctive, earlier.distinctive) + unit
+}
+
+/** So much has to be equal, by the words of the later statement. */
+const LEAST_ALIKE = { corrects: 1, mayCorrect: 2, plain: 3 } as const
+const LEAST_SHARE = 0.5
+
+/** Whether a statement without a cue says something else about the same. */
+function contradicts(later: Features, earlier: Features): boolean {
+  const alike = likeness(later, earlier)
+  const smaller = Math.min(later.terms.size, earlier.terms.size)
+  if (alike < LEAST_ALIKE.plain || smaller === 0) return false
+  const isSameSubject = shared(later.terms, earlier.terms) >= smaller * LEAST_SHARE
+  const differs =
+    later.isNegated !== earlier.isNegated ||
+    (later.numbers.size > 0 && earlier.numbers.size > 0 && !isEqual(later.numbers, earlier.numbers)) ||
+    (later.distinctive.size > 0 &&
+      earlier.distinctive.size > 0 &&
+      shared(later.distinctive, earlier.distinctive) < Math.min(later.distinctive.size, earlier.distinctive.size))
+  return isSameSubject && differs
+}
+
+/** Only statements of this weight are worth a correction: rules, values, preferences and decisions. */
+const LEAST_WEIGHT = 7
+
+/** The group of statements that a later one corrects; undefined if it corrects none. */
+export function correctedBy(text: string, groups: readonly ItemGroup[]): ItemGroup | undefined {
+  const later = featuresOf(text)
+  const least = CORRECTS.test(text)
+    ? LEAST_ALIKE.corrects
+    : MAY_CORRECT.test(text)
+      ? LEAST_ALIKE.mayCorrect
+      : undefined
+  const lasting = groups.filter((group) => group.some(({ weight }) => weight >= LEAST_WEIGHT))
+  let best: { readonly group: ItemGroup; readonly alike: number } | undefined
+  for (const group of lasting) {
+    const features = group.map((item) => featuresOf(item.text))
+    const alike = Math.max(...features.map((earlier) => likeness(later, earlier)))
+    const isMeant =
+      (least !== undefined && alike >= least) || features.some((earlier) => contradicts(later, earlier))
+    if (isMeant && (best === undefined || alike >= best.alike)) best = { group, alike }
+  }
+  if (best !== undefined || least === undefined || !VALUES.test(text)) return best?.group
+  // "Never mind the old figure" names no subject: the last value is meant.
+  return lasting.findLast((group) => group.some((item) => /\d/u.test(item.text)))
+}

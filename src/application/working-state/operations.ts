@@ -1,0 +1,97 @@
+/**
+ * How some messages change the working state, by rules and without a model: the words of the user, what they correct,
+ * the state of the work, and what the agent said. The same messages give the same operations on any machine.
+ */
+import { byImportance, groupLine } from '../../domain/conversation/working-state-view.js'
+import { groupsOf, isEnded } from '../../domain/conversation/working-state.js'
+import type { StateItem, StateOperation, WorkingState } from '../../domain/events/index.js'
+import { defaultEstimator } from '../../domain/values/tokens.js'
+import { isPauseDue, pause } from '../../lib/pauses.js'
+import type { MessageToSummarize } from '../../ports/summarizer.js'
+import { toReportMessage } from '../loss-report/compaction-reports.js'
+import type { ReportMessage } from '../loss-report/report-input.js'
+import { worksOf } from '../loss-report/tool-calls.js'
+import { addAgentItems } from './agent-items.js'
+import { correctedBy } from './corrections.js'
+import { StateEditor, type NewItem } from './state-editor.js'
+import { CORRECTION, statementsIn } from './statements.js'
+import { updateWork } from './work-items.js'
+
+/** Version of the rules, recorded with the operations that they made. */
+export const STATE_RULES = 'rules-1'
+
+/** A message with its revision and its tokens. */
+export type StateMessage = MessageToSummarize & { readonly revision: number; readonly tokens: number }
+
+/** Adds a statement, together with what it corrects. */
+function addStatement(editor: StateEditor, statement: NewItem): void {
+  const corrected = correctedBy(
+    statement.text,
+    editor.groups.filter((group) => group[0]?.kind === 'statement' || group[0]?.kind === 'rule'),
+  )
+  if (corrected === undefined) {
+    editor.add(statement)
+    return
+  }
+  const [first] = corrected
+  const weight = Math.max(statement.weight, CORRECTION, ...corrected.map((item) => item.weight))
+  const added = editor.add({ ...statement, weight })
+  if (first !== undefined) editor.correct(first, added)
+}
+
+/** Words by which the user declines what the agent said directly before. */
+const DECLINES = /^(?:no|nope|nah|nein|non|нет)(?![\p{L}\p{N}])|^(?:いや|いいえ|だめ|ダメ|不[要行对對是]?|아니)/iu
+
+/** Closes decisions of the agent that the user declined in the next message. */
+function closeDeclined(editor: StateEditor, messages: readonly ReportMessage[]): void {
+  for (const [at, message] of messages.entries()) {
+    const before = messages[at - 1]
+    if (message.role !== 'user' || message.byProgram === true || before?.role !== 'assistant') continue
+    if (!DECLINES.test(message.ownText.trim())) continue
+    const declined = editor.state.items.filter(
+      (item) => !isEnded(item) && item.by === 'agent' && item.sourceRevisions.includes(before.revision),
+    )
+    for (const item of declined) if (item.kind !== 'open') editor.close(item, message.revision)
+  }
+}
+
+const tokensOf = (items: readonly StateItem[]): number => defaultEstimator.text(`${groupLine(items)}\n`)
+
+/** Drops the least important items above the limit. */
+function keepWithin(editor: StateEditor, maxTokens: number): void {
+  let left = maxTokens
+  for (const group of byImportance(groupsOf(editor.state))) {
+    left -= tokensOf(group)
+    if (left < 0) for (const item of group) editor.drop(item)
+  }
+}
+
+/**
+ * The operations for some messages.
+ * @param before the working state before them
+ * @param maxTokens the most that the items may take
+ * @param maxFacts the most that sentences of the agent from these messages may take
+ */
+export async function operationsFor(
+  before: WorkingState,
+  messages: readonly StateMessage[],
+  { maxTokens, maxFacts }: { readonly maxTokens: number; readonly maxFacts: number },
+): Promise<readonly StateOperation[]> {
+  const editor = new StateEditor(before)
+  const reported = messages.map((message) => toReportMessage(message))
+  const works = worksOf(reported)
+  const names = new Map(
+    messages.flatMap(({ messageId, role, name }) =>
+      role === 'user' && name !== undefined ? [[messageId, name] as const] : [],
+    ),
+  )
+  for (const statement of statementsIn(reported, works, names)) {
+    if (isPauseDue()) await pause()
+    addStatement(editor, statement)
+  }
+  updateWork(editor, reported, works)
+  await addAgentItems(editor, messages, reported, maxFacts)
+  closeDeclined(editor, reported)
+  keepWithin(editor, maxTokens)
+  return editor.operations
+}

@@ -1,0 +1,158 @@
+/**
+ * What the user said, as items: each message in the user's own words, whole if it is not long, with a weight by what it
+ * says. Answers to questions and reasons for refused calls are statements too.
+ */
+import { hasCue } from '../../domain/text/cues.js'
+import { collectIdentifiers } from '../../domain/text/identifiers.js'
+import { numbersIn } from '../../domain/text/numbers.js'
+import { statesRule } from '../../domain/text/rules.js'
+import { aroundPasted, isLong, isSpoken, kindOfSentence, spokenSentences } from '../../domain/text/speech.js'
+import { tellingTerms } from '../loss-report/stretches.js'
+import type { ReportMessage } from '../loss-report/report-input.js'
+import type { Work } from '../loss-report/tool-calls.js'
+import type { NewItem } from './state-editor.js'
+
+/** Weights of statements. Without weight a statement is small talk, and is not kept. */
+export const RULE = 9
+export const CORRECTION = 8
+export const LASTING = 7
+const REQUEST = 5
+const QUESTION = 4
+const DETAIL = 3
+const TOLD = 2
+
+/** A longer message is shortened to its weightiest sentences. */
+const MOST_CHARACTERS = 480
+const MOST_QUESTION = 160
+/** An answer to a question is short. */
+const MOST_ANSWER = 120
+const LEAST_TERMS = 2
+
+const CODE = /```[^]*?(?:```|$)|<(?<tag>content|file|file_content|document)(?: [^>\n]*)?>[^]*?<\/\k<tag>>/gu
+const PARTS_ONLY = /^(?:\s*\[[\w -]{1,40}\])*\s*$/u
+const DECLINES =
+  /^(?:no|nope|nah|non|nein|нет|stop|wait|don['’]?t|not)(?![\p{L}\p{N}])|^(?:いや|いいえ|ダメ|だめ|やめ|不[是要行对對]?|别|別|아니|안 ?돼)/iu
+const TIME =
+  /\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|april?|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|monday|tuesday|wednesday|thursday|friday|saturday|sunday|yesterday|tonight|last (?:night|week|month|year|weekend)|ago)\b|\d+[年月日号號時时点시분월일]|昨天|上周|去年|昨日|先週|어제|gestern|hier|ayer|вчера/iu
+const NAME = /(?<=[\p{Ll},;] )\p{Lu}\p{Ll}{2,}/u
+
+/** The exact values in a sentence: numbers, names in code, hashes. */
+export const hasValue = (text: string): boolean => {
+  const { files, identifiers } = collectIdentifiers(text)
+  return numbersIn(text).length + files.length + identifiers.length > 0 || /https?:\/\/|\b[0-9a-f]{7,40}\b/u.test(text)
+}
+
+/** The weight of a sentence of the user. */
+export function weightOf(text: string, isWork: boolean): number {
+  if (hasCue(text, 'filler')) return 0
+  const isTelling = tellingTerms(text).length >= LEAST_TERMS
+  if (statesRule(text)) return RULE
+  if (DECLINES.test(text) && isTelling) return CORRECTION
+  const kind = kindOfSentence('user', text, isWork)
+  if (kind === 'decision') return LASTING
+  const isQuestion = hasCue(text, 'question')
+  if (!isQuestion && hasCue(text, 'preference') && (!isWork || kind !== 'request')) return LASTING
+  if (kind === 'request') return isQuestion ? QUESTION : REQUEST
+  if (!isTelling) return 0
+  if (hasValue(text)) return LASTING
+  return TIME.test(text) || NAME.test(text) ? DETAIL : TOLD
+}
+
+interface Weighed {
+  readonly text: string
+  readonly weight: number
+  readonly at: number
+}
+
+/** A message with its weight: whole, or its weightiest sentences in order. */
+function told(text: string, isWork: boolean): { readonly text: string; readonly weight: number } {
+  const read = text.replaceAll(CODE, ' [code] ').trim()
+  const spoken = isLong(read) ? aroundPasted(read) : read
+  const sentences = spokenSentences(spoken)
+    .filter(isSpoken)
+    .map((sentence, at): Weighed => ({ text: sentence, weight: weightOf(sentence, isWork), at }))
+  const weight = sentences.reduce((most, sentence) => Math.max(most, sentence.weight), 0)
+  if (read.length <= MOST_CHARACTERS) return { text: read.replaceAll(/\s+/gu, ' '), weight }
+  let left = MOST_CHARACTERS
+  const chosen = sentences
+    .toSorted((a, b) => b.weight - a.weight || a.at - b.at)
+    .filter((sentence, rank) => {
+      const fits = sentence.text.length <= left || rank === 0
+      if (fits) left -= sentence.text.length
+      return fits
+    })
+    .toSorted((a, b) => a.at - b.at)
+  const shown = chosen.map((sentence) => sentence.text.slice(0, MOST_CHARACTERS)).join(' … ')
+  return { text: shown.replaceAll(/\s+/gu, ' '), weight }
+}
+
+/** The last question of a message of the agent. */
+function questionOf(message: ReportMessage | undefined): string | undefined {
+  if (message?.role !== 'assistant' || (message.toolCalls ?? []).length > 0) return undefined
+  const last = spokenSentences(message.ownText).at(-1)
+  return last !== undefined && hasCue(last, 'question') ? last.slice(-MOST_QUESTION) : undefined
+}
+
+const isByUser = ({ role, byProgram, ownText }: ReportMessage): boolean =>
+  role === 'user' && byProgram !== true && !PARTS_ONLY.test(ownText)
+
+const statement = (text: string, weight: number, { revision, at }: ReportMessage): NewItem => ({
+  kind: 'statement',
+  by: 'user',
+  text,
+  sourceRevisions: [revision],
+  weight,
+  ...(at === undefined ? {} : { day: at.slice(0, 10) }),
+})
+
+/** The statement of a message; undefined for small talk. */
+function statementOf(
+  message: ReportMessage,
+  before: ReportMessage | undefined,
+  name: string | undefined,
+  isWork: boolean,
+): NewItem | undefined {
+  const { text, weight } = told(message.ownText, isWork)
+  const question = text.length <= MOST_ANSWER ? questionOf(before) : undefined
+  const said = name === undefined ? text : `${name}: ${text}`
+  if (question !== undefined && text !== '')
+    return statement(`asked “${question}”, answered: ${said}`, Math.max(weight, LASTING), message)
+  return weight === 0 || text === '' ? undefined : statement(said, weight, message)
+}
+
+// The text that programs put before the user's reason for refusing a call.
+const REFUSED_BECAUSE = /\b(?:the user said|the user provided the following reason[^:\n]{0,80}):\s*(?<words>\S[^]*)/iu
+// The form in which programs report the answer to each of their questions.
+const ANSWERED = /"([^"\n]{1,400})"\s*=\s*"([^"\n]{1,400})"/gu
+
+/** The statements in the results of calls: refusals with their reasons, and answers to questions. */
+export function statementsInResults(works: readonly Work[]): NewItem[] {
+  return works.flatMap(({ call, query, result }): NewItem[] => {
+    if (result === undefined) return []
+    const words = REFUSED_BECAUSE.exec(result.text)?.groups?.['words']
+    if (words !== undefined)
+      return [statement(`refused ${call.name}(${query.subject}): ${words.slice(0, MOST_CHARACTERS)}`, RULE, result)]
+    if (query.use !== 'ask' || result.isError === true) return []
+    return Array.from(result.text.matchAll(ANSWERED), ([, question = '', answer = '']) =>
+      statement(`asked “${question}”, answered: ${answer}`, CORRECTION, result),
+    )
+  })
+}
+
+/**
+ * The statements of some messages, in order.
+ * @param names the name of the speaker, by message id
+ */
+export function statementsIn(
+  messages: readonly ReportMessage[],
+  works: readonly Work[],
+  names: ReadonlyMap<string, string>,
+): NewItem[] {
+  const isWork = works.length > 0
+  const said = messages.flatMap((message, at): NewItem[] => {
+    if (!isByUser(message)) return []
+    const item = statementOf(message, messages[at - 1], names.get(message.messageId), isWork)
+    return item === undefined ? [] : [item]
+  })
+  return [...said, ...statementsInResults(works)].toSorted((a, b) => (a.sourceRevisions[0] ?? 0) - (b.sourceRevisions[0] ?? 0))
+}
