@@ -23,7 +23,7 @@ import { toolActions } from './tool-actions.js'
 import { FILES_LABEL, GAP, unitsOfMessages, unitsOfSummaries, type Unit } from './units.js'
 
 export const name = 'extractive'
-const EXTRACTIVE_MODEL = 'extractive-4'
+const EXTRACTIVE_MODEL = 'extractive-5'
 /**
  * Every version, with the formatter version of its requests. A new version is needed whenever the same messages may
  * give another summary.
@@ -32,6 +32,7 @@ export const EXTRACTIVE_MODELS: Readonly<Record<string, number>> = {
   'extractive-1': 1,
   'extractive-2': 1,
   'extractive-3': 2,
+  'extractive-4': 3,
   [EXTRACTIVE_MODEL]: FORMATTER_VERSION,
 }
 const WINDOW_TOKENS = 128_000

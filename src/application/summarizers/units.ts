@@ -2,6 +2,7 @@
  * The units from which an extract is made: the sentences of a chunk's messages and its tool calls, each with cues and a
  * score.
  */
+import { authorOfMessage, ownContent } from '../../domain/text/authorship.js'
 import { cleanText, headOf } from '../../domain/text/clean-text.js'
 import { cuesOf, isConstraint, type Cues } from '../../domain/text/cues.js'
 import { hasIdentifier } from '../../domain/text/identifiers.js'
@@ -58,8 +59,6 @@ const DIGITS = /\p{N}/u
 const DATE =
   /\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|april?|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|monday|tuesday|wednesday|thursday|friday|saturday|sunday|yesterday|today|tonight|last (?:night|week|month|year|weekend)|ago)\b|\d+[年月日号時时点시분월일]|昨天|今天|上周|去年|昨日|今日|先週|去年|어제|오늘|gestern|heute|hier|aujourd'hui|ayer|hoy|вчера|сегодня/iu
 const NAME = /(?<=[\p{Ll},;] )\p{Lu}\p{Ll}{2,}/gu
-const HARNESS = new Set(['harness', 'missing_result'])
-
 const speakerOf = (message: MessageToSummarize): string =>
   headOf(
     cleanText(message.name ?? message.role)
@@ -70,20 +69,23 @@ const speakerOf = (message: MessageToSummarize): string =>
 
 const overheadOf = (speaker: string): number => (speaker === '' ? 1 : defaultEstimator.text(`${speaker}: \n`))
 
-function roleWeight(message: MessageToSummarize): number {
-  const kind = message.attributes?.['kind']
-  if (typeof kind === 'string' && HARNESS.has(kind)) return 0.15
-  if (message.role === 'user') return 1
+/** A text that a program inserted has little weight, whatever its role. */
+const PROGRAM_WEIGHT = 0.15
+
+function weightOf(message: MessageToSummarize): number {
+  const author = authorOfMessage(message)
+  if (author === 'ledger' || (author === 'program' && message.role === 'user')) return PROGRAM_WEIGHT
+  if (author === 'user') return 1
   // A named assistant is one of two people in a dialogue, or an agent among several.
   if (message.role === 'assistant') return message.name === undefined ? 0.65 : 0.85
   return 0.35
 }
 
 function speechOf(message: MessageToSummarize, group: number): readonly Speech[] {
-  const text = textOf(message.content)
+  const text = textOf(ownContent(message))
   if (message.role === 'tool' || text.trim() === '') return []
   const sentences = sentencesOf(text)
-  const weight = roleWeight(message)
+  const weight = weightOf(message)
   // A pasted file or a long plan is one message; its sentences count less than those of a short message.
   const dilution = sentences.length <= 12 ? 1 : Math.max(0.45, Math.sqrt(12 / sentences.length))
   const speaker = speakerOf(message)
@@ -240,7 +242,7 @@ export async function unitsOfMessages(
   const answers = answerScores(speech)
   const speakers = [...new Set(speech.map(({ speaker }) => speaker))]
   const known = termsOf((background ?? '').slice(0, 20_000))
-  const firstUser = messages.findIndex((message) => message.role === 'user' && roleWeight(message) === 1)
+  const firstUser = messages.findIndex((message) => message.role === 'user' && weightOf(message) === 1)
   const lastSpoken = speech.at(-1)?.group
   const scoreOf = (sentence: Speech): number => {
     const fromUser = sentence.base > 0.6

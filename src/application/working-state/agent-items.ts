@@ -3,16 +3,23 @@ import { hasCue } from '../../domain/text/cues.js'
 import { isSpoken, kindOfSentence, spokenSentences } from '../../domain/text/speech.js'
 import type { MessageToSummarize } from '../../ports/summarizer.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
+import { tellingTerms } from '../loss-report/stretches.js'
 import { selectSentences } from '../summarizers/select-sentences.js'
 import { toolActions } from '../summarizers/tool-actions.js'
 import { unitsOfMessages } from '../summarizers/units.js'
 import type { NewItem, StateEditor } from './state-editor.js'
 
-const DECISION = 5
-const OUTCOME = 3
-const TOLD = 2
+const DECISION = 55
+/** A sentence of the agent has up to this weight, by its score. */
+const MOST_WEIGHT = 60
+const WEIGHT_OF_SCORE = 18
 const MOST_CHARACTERS = 320
 const MOST_DECISIONS = 8
+/** A sentence with fewer words is an exclamation. */
+const LEAST_TERMS = 4
+/** What the agent is about to do, which its calls show, and what it says out of politeness. */
+const ANNOUNCES =
+  /^(?:now|let me|let's|first|next|i(?:['’]ll| will| need to| can see| see|['’]m going to)|good|great|done|you['’]re|perfect|ok(?:ay)?|jetzt|ich werde|lass mich)(?![\p{L}\p{N}])|(?:します|しましょう|しています)[。.:：]?$|^(?:好的|让我|我来|现在)/iu
 
 const itemAt = (
   { revision, at }: ReportMessage,
@@ -37,30 +44,34 @@ function decisionsIn(messages: readonly ReportMessage[]): NewItem[] {
   })
 }
 
-const isTelling = (text: string): boolean =>
-  hasCue(text, 'outcome') || hasCue(text, 'error') || hasCue(text, 'reason') || hasCue(text, 'decision')
-
-/** The sentences of the agent that a summary of these messages would have. */
+/** The sentences that a summary of these messages would have. */
 async function factsIn(
   messages: readonly MessageToSummarize[],
   reported: readonly ReportMessage[],
-  maxTokens: number,
+  { maxTokens, isDialogue }: FactOptions,
 ): Promise<NewItem[]> {
   const units = await unitsOfMessages(messages, toolActions(messages), undefined)
-  const spoken = units.filter(
-    ({ kind, cues, group }) => kind === 'speech' && !cues.question && !cues.filler && isByAgentAt(reported, group),
-  )
-  return selectSentences(spoken, maxTokens).flatMap(({ text, group, speaker }): NewItem[] => {
+  const spoken = units.filter(({ kind, cues, group }) => {
+    const message = reported[group]
+    const isRead = message !== undefined && (isByAgent(message) || (isDialogue && message.byProgram !== true))
+    return kind === 'speech' && !cues.question && !cues.filler && isRead
+  })
+  return selectSentences(spoken, maxTokens).flatMap(({ text, group, speaker, score }): NewItem[] => {
     const message = reported[group]
     if (message === undefined || text.length > MOST_CHARACTERS) return []
+    if (!isDialogue && (ANNOUNCES.test(text) || tellingTerms(text).length < LEAST_TERMS)) return []
     const name = speaker === 'assistant' ? '' : `${speaker}: `
-    return [itemAt(message, { kind: 'fact', text: `${name}${text}`, weight: isTelling(text) ? OUTCOME : TOLD })]
+    const weight = Math.min(MOST_WEIGHT, Math.round(score * WEIGHT_OF_SCORE))
+    return [itemAt(message, { kind: 'fact', text: `${name}${text}`, weight })]
   })
 }
 
-const isByAgentAt = (reported: readonly ReportMessage[], at: number): boolean => {
-  const message = reported[at]
-  return message !== undefined && isByAgent(message)
+/** Limits on the sentences of some messages. */
+export interface FactOptions {
+  /** The most tokens that they may take. */
+  readonly maxTokens: number
+  /** Two people talk: sentences of both count, and not whole messages. */
+  readonly isDialogue: boolean
 }
 
 /** Adds what the agent said, each sentence once. */
@@ -68,10 +79,10 @@ export async function addAgentItems(
   editor: StateEditor,
   messages: readonly MessageToSummarize[],
   reported: readonly ReportMessage[],
-  maxTokens: number,
+  options: FactOptions,
 ): Promise<void> {
   const seen = new Set(editor.state.items.map(({ text }) => text))
-  const items = [...decisionsIn(reported).slice(-MOST_DECISIONS), ...(await factsIn(messages, reported, maxTokens))]
+  const items = [...decisionsIn(reported).slice(-MOST_DECISIONS), ...(await factsIn(messages, reported, options))]
   for (const item of items) {
     if (seen.has(item.text)) continue
     seen.add(item.text)

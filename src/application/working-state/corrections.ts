@@ -48,7 +48,11 @@ interface Features {
   readonly isNegated: boolean
 }
 
-export function featuresOf(text: string): Features {
+/** The question before an answer. Its words are not the user's. */
+const ASKED = /^asked “[^”]*”, answered: /u
+
+function featuresOf(said: string): Features {
+  const text = said.replace(ASKED, '')
   const { terms, distinctive } = comparedForm(text)
   return {
     terms,
@@ -64,10 +68,26 @@ const shared = (a: ReadonlySet<string>, b: ReadonlySet<string>): number => [...a
 const isEqual = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean =>
   a.size === b.size && shared(a, b) === a.size
 
+/** A word that more statements share says less. */
+class Rarity {
+  readonly #counts = new Map<string, number>()
+
+  constructor(private readonly statements: readonly Features[]) {
+    for (const { terms } of statements) for (const term of terms) this.#counts.set(term, (this.#counts.get(term) ?? 0) + 1)
+  }
+
+  /** From 0 to 1. */
+  of(term: string): number {
+    const count = this.#counts.get(term) ?? 0
+    return count <= Math.max(2, this.statements.length * 0.05) ? 1 : 1 / count
+  }
+}
+
 /** How much two statements are about the same: shared words, and equal units of different values. */
-function likeness(later: Features, earlier: Features): number {
+function likeness(later: Features, earlier: Features, rarity: Rarity): number {
   const unit = [...later.units].some((each) => earlier.units.has(each)) ? 1.5 : 0
-  return shared(later.terms, earlier.terms) + shared(later.distinctive, earlier.distinctive) + unit
+  const terms = [...later.terms].filter((term) => earlier.terms.has(term))
+  return terms.reduce((sum, term) => sum + rarity.of(term), 0) + shared(later.distinctive, earlier.distinctive) + unit
 }
 
 /** So much has to be equal, by the words of the later statement. */
@@ -75,8 +95,7 @@ const LEAST_ALIKE = { corrects: 1, mayCorrect: 2, plain: 3 } as const
 const LEAST_SHARE = 0.5
 
 /** Whether a statement without a cue says something else about the same. */
-function contradicts(later: Features, earlier: Features): boolean {
-  const alike = likeness(later, earlier)
+function contradicts(later: Features, earlier: Features, alike: number): boolean {
   const smaller = Math.min(later.terms.size, earlier.terms.size)
   if (alike < LEAST_ALIKE.plain || smaller === 0) return false
   const isSameSubject = shared(later.terms, earlier.terms) >= smaller * LEAST_SHARE
@@ -90,7 +109,7 @@ function contradicts(later: Features, earlier: Features): boolean {
 }
 
 /** Only statements of this weight are worth a correction: rules, values, preferences and decisions. */
-const LEAST_WEIGHT = 7
+const LEAST_WEIGHT = 65
 
 /** The group of statements that a later one corrects; undefined if it corrects none. */
 export function correctedBy(text: string, groups: readonly ItemGroup[]): ItemGroup | undefined {
@@ -101,12 +120,15 @@ export function correctedBy(text: string, groups: readonly ItemGroup[]): ItemGro
       ? LEAST_ALIKE.mayCorrect
       : undefined
   const lasting = groups.filter((group) => group.some(({ weight }) => weight >= LEAST_WEIGHT))
+  const featured = lasting.map((group) => ({ group, features: group.map((item) => featuresOf(item.text)) }))
+  const rarity = new Rarity(featured.flatMap(({ features }) => features))
   let best: { readonly group: ItemGroup; readonly alike: number } | undefined
-  for (const group of lasting) {
-    const features = group.map((item) => featuresOf(item.text))
-    const alike = Math.max(...features.map((earlier) => likeness(later, earlier)))
+  for (const { group, features } of featured) {
+    const scores = features.map((earlier) => ({ earlier, alike: likeness(later, earlier, rarity) }))
+    const alike = Math.max(...scores.map((score) => score.alike))
     const isMeant =
-      (least !== undefined && alike >= least) || features.some((earlier) => contradicts(later, earlier))
+      (least !== undefined && alike >= least) ||
+      scores.some((score) => contradicts(later, score.earlier, score.alike))
     if (isMeant && (best === undefined || alike >= best.alike)) best = { group, alike }
   }
   if (best !== undefined || least === undefined || !VALUES.test(text)) return best?.group

@@ -3,7 +3,7 @@
  * the state of the work, and what the agent said. The same messages give the same operations on any machine.
  */
 import { byImportance, groupLine } from '../../domain/conversation/working-state-view.js'
-import { groupsOf, isEnded } from '../../domain/conversation/working-state.js'
+import { groupsOf, isEnded, type ItemGroup } from '../../domain/conversation/working-state.js'
 import type { StateItem, StateOperation, WorkingState } from '../../domain/events/index.js'
 import { defaultEstimator } from '../../domain/values/tokens.js'
 import { isPauseDue, pause } from '../../lib/pauses.js'
@@ -14,7 +14,7 @@ import { worksOf } from '../loss-report/tool-calls.js'
 import { addAgentItems } from './agent-items.js'
 import { correctedBy } from './corrections.js'
 import { StateEditor, type NewItem } from './state-editor.js'
-import { CORRECTION, statementsIn } from './statements.js'
+import { CORRECTION, LASTING, statementsIn } from './statements.js'
 import { updateWork } from './work-items.js'
 
 /** Version of the rules, recorded with the operations that they made. */
@@ -57,14 +57,17 @@ function closeDeclined(editor: StateEditor, messages: readonly ReportMessage[]):
 
 const tokensOf = (items: readonly StateItem[]): number => defaultEstimator.text(`${groupLine(items)}\n`)
 
-/** Drops the least important items above the limit. */
-function keepWithin(editor: StateEditor, maxTokens: number): void {
+/** Drops the least important of some groups above a limit. */
+function dropAbove(editor: StateEditor, groups: readonly ItemGroup[], maxTokens: number): void {
   let left = maxTokens
-  for (const group of byImportance(groupsOf(editor.state))) {
+  for (const group of byImportance(groups)) {
     left -= tokensOf(group)
     if (left < 0) for (const item of group) editor.drop(item)
   }
 }
+
+/** Sentences of an agent take at most this share of the room: they help less than what the user said. */
+const SHARE_OF_FACTS = 0.2
 
 /**
  * The operations for some messages.
@@ -85,13 +88,16 @@ export async function operationsFor(
       role === 'user' && name !== undefined ? [[messageId, name] as const] : [],
     ),
   )
+  const isDialogue = works.length === 0 && names.size > 0
   for (const statement of statementsIn(reported, works, names)) {
     if (isPauseDue()) await pause()
-    addStatement(editor, statement)
+    if (!isDialogue || statement.weight >= LASTING) addStatement(editor, statement)
   }
   updateWork(editor, reported, works)
-  await addAgentItems(editor, messages, reported, maxFacts)
+  await addAgentItems(editor, messages, reported, { maxTokens: maxFacts, isDialogue })
   closeDeclined(editor, reported)
-  keepWithin(editor, maxTokens)
+  const facts = groupsOf(editor.state).filter(([first]) => first?.kind === 'fact')
+  if (!isDialogue) dropAbove(editor, facts, maxTokens * SHARE_OF_FACTS)
+  dropAbove(editor, groupsOf(editor.state), maxTokens)
   return editor.operations
 }

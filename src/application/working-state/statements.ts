@@ -13,16 +13,20 @@ import type { Work } from '../loss-report/tool-calls.js'
 import type { NewItem } from './state-editor.js'
 
 /** Weights of statements. Without weight a statement is small talk, and is not kept. */
-export const RULE = 9
-export const CORRECTION = 8
-export const LASTING = 7
-const REQUEST = 5
-const QUESTION = 4
-const DETAIL = 3
-const TOLD = 2
+const RULE = 90
+export const CORRECTION = 80
+const DECISION = 70
+/** From this weight on, a statement of one of two people who talk is kept as such. */
+export const LASTING = DECISION
+const VALUE = 65
+const REQUEST = 50
+const DETAIL = 40
+const QUESTION = 35
+const TOLD = 25
 
 /** A longer message is shortened to its weightiest sentences. */
 const MOST_CHARACTERS = 480
+const MOST_BRIEF = 160
 const MOST_QUESTION = 160
 /** An answer to a question is short. */
 const MOST_ANSWER = 120
@@ -42,6 +46,10 @@ export const hasValue = (text: string): boolean => {
   return numbersIn(text).length + files.length + identifiers.length > 0 || /https?:\/\/|\b[0-9a-f]{7,40}\b/u.test(text)
 }
 
+// Wishes and feelings are no preferences: "I want", "I love it".
+const PREFERS =
+  /(?<![\p{L}\p{N}])(?:prefer\p{L}*|i(?:['’]d| would) rather|favou?rite|allergic|allergy|vegetarian|vegan|my (?:full )?name|call me|bevorzug\p{L}*|lieber|am liebsten|préfér\p{L}*|prefier\p{L}*|preferisco|prefiro|предпочита\p{L}*)(?![\p{L}\p{N}])|好み|苦手|アレルギー|偏好|更喜欢|过敏|過敏|선호|알레르기/iu
+
 /** The weight of a sentence of the user. */
 export function weightOf(text: string, isWork: boolean): number {
   if (hasCue(text, 'filler')) return 0
@@ -49,12 +57,13 @@ export function weightOf(text: string, isWork: boolean): number {
   if (statesRule(text)) return RULE
   if (DECLINES.test(text) && isTelling) return CORRECTION
   const kind = kindOfSentence('user', text, isWork)
-  if (kind === 'decision') return LASTING
+  if (kind === 'decision') return DECISION
   const isQuestion = hasCue(text, 'question')
-  if (!isQuestion && hasCue(text, 'preference') && (!isWork || kind !== 'request')) return LASTING
-  if (kind === 'request') return isQuestion ? QUESTION : REQUEST
+  if (!isQuestion && PREFERS.test(text)) return DECISION
+  const isValue = hasValue(text)
+  if (kind === 'request') return isQuestion ? QUESTION : isValue ? REQUEST + 5 : REQUEST
   if (!isTelling) return 0
-  if (hasValue(text)) return LASTING
+  if (isValue) return VALUE
   return TIME.test(text) || NAME.test(text) ? DETAIL : TOLD
 }
 
@@ -64,17 +73,10 @@ interface Weighed {
   readonly at: number
 }
 
-/** A message with its weight: whole, or its weightiest sentences in order. */
-function told(text: string, isWork: boolean): { readonly text: string; readonly weight: number } {
-  const read = text.replaceAll(CODE, ' [code] ').trim()
-  const spoken = isLong(read) ? aroundPasted(read) : read
-  const sentences = spokenSentences(spoken)
-    .filter(isSpoken)
-    .map((sentence, at): Weighed => ({ text: sentence, weight: weightOf(sentence, isWork), at }))
-  const weight = sentences.reduce((most, sentence) => Math.max(most, sentence.weight), 0)
-  if (read.length <= MOST_CHARACTERS) return { text: read.replaceAll(/\s+/gu, ' '), weight }
-  let left = MOST_CHARACTERS
-  const chosen = sentences
+/** The sentences that fit, the weightiest first, in order. */
+function chosenOf(sentences: readonly Weighed[], most: number): string {
+  let left = most
+  return sentences
     .toSorted((a, b) => b.weight - a.weight || a.at - b.at)
     .filter((sentence, rank) => {
       const fits = sentence.text.length <= left || rank === 0
@@ -82,26 +84,48 @@ function told(text: string, isWork: boolean): { readonly text: string; readonly 
       return fits
     })
     .toSorted((a, b) => a.at - b.at)
-  const shown = chosen.map((sentence) => sentence.text.slice(0, MOST_CHARACTERS)).join(' … ')
-  return { text: shown.replaceAll(/\s+/gu, ' '), weight }
+    .map((sentence) => sentence.text.slice(0, most))
+    .join(' … ')
+    .replaceAll(/\s+/gu, ' ')
+}
+
+interface Told {
+  readonly text: string
+  readonly brief: string
+  readonly weight: number
+}
+
+/** A message with its weight: whole, or its weightiest sentences in order. */
+function told(text: string, isWork: boolean): Told {
+  const read = text.replaceAll(CODE, ' [code] ').trim()
+  const sentences = spokenSentences(isLong(read) ? aroundPasted(read) : read)
+    .filter(isSpoken)
+    .map((sentence, at): Weighed => ({ text: sentence, weight: weightOf(sentence, isWork), at }))
+  return {
+    text: read.length <= MOST_CHARACTERS ? read.replaceAll(/\s+/gu, ' ') : chosenOf(sentences, MOST_CHARACTERS),
+    brief: chosenOf(sentences, MOST_BRIEF),
+    weight: sentences.reduce((most, sentence) => Math.max(most, sentence.weight), 0),
+  }
 }
 
 /** The last question of a message of the agent. */
 function questionOf(message: ReportMessage | undefined): string | undefined {
   if (message?.role !== 'assistant' || (message.toolCalls ?? []).length > 0) return undefined
   const last = spokenSentences(message.ownText).at(-1)
-  return last !== undefined && hasCue(last, 'question') ? last.slice(-MOST_QUESTION) : undefined
+  if (last === undefined || !hasCue(last, 'question')) return undefined
+  return last.length <= MOST_QUESTION ? last : `… ${last.slice(1 - MOST_QUESTION).replace(/^\S*\s/u, '')}`
 }
 
 const isByUser = ({ role, byProgram, ownText }: ReportMessage): boolean =>
   role === 'user' && byProgram !== true && !PARTS_ONLY.test(ownText)
 
-const statement = (text: string, weight: number, { revision, at }: ReportMessage): NewItem => ({
+const statement = (text: string, weight: number, { revision, at }: ReportMessage, brief = ''): NewItem => ({
   kind: 'statement',
   by: 'user',
   text,
   sourceRevisions: [revision],
   weight,
+  ...(brief === '' || brief.length >= text.length ? {} : { brief }),
   ...(at === undefined ? {} : { day: at.slice(0, 10) }),
 })
 
@@ -112,12 +136,16 @@ function statementOf(
   name: string | undefined,
   isWork: boolean,
 ): NewItem | undefined {
-  const { text, weight } = told(message.ownText, isWork)
+  const { text, brief, weight } = told(message.ownText, isWork)
+  const named = (words: string): string => (name === undefined || words === '' ? words : `${name}: ${words}`)
   const question = text.length <= MOST_ANSWER ? questionOf(before) : undefined
-  const said = name === undefined ? text : `${name}: ${text}`
   if (question !== undefined && text !== '')
-    return statement(`asked “${question}”, answered: ${said}`, Math.max(weight, LASTING), message)
-  return weight === 0 || text === '' ? undefined : statement(said, weight, message)
+    return statement(
+      `asked “${question}”, answered: ${named(text)}`,
+      name === undefined ? Math.max(weight, DECISION) : weight,
+      message,
+    )
+  return weight === 0 || text === '' ? undefined : statement(named(text), weight, message, named(brief))
 }
 
 // The text that programs put before the user's reason for refusing a call.

@@ -13,22 +13,22 @@ import { ResultLines } from './result-lines.js'
 import type { NewItem, StateEditor } from './state-editor.js'
 import { todoListOf } from './todo-list.js'
 
-const OPEN = 8
-const REPORT = 8
-const OPEN_ERROR = 6
-const RESULT = 4
-const FILE = 4
-const SOLVED_ERROR = 3
+const OPEN = 75
+const REPORT = 68
+const OPEN_ERROR = 55
+const RESULT = 45
+const FILE = 45
+const SOLVED_ERROR = 20
 
 const MOST_LINE = 240
 const MOST_COMMAND = 120
 const MOST_OUTPUT = 100
 const MOST_REPORT = 700
 const MOST_LINES = 14
-const MOST_RESULTS = 12
+const MOST_RESULTS = 8
 const PLAN = 'plan'
 
-type Words = Pick<NewItem, 'kind' | 'by' | 'text' | 'weight' | 'about'>
+type Words = Pick<NewItem, 'kind' | 'by' | 'text' | 'brief' | 'weight' | 'about'>
 
 const itemAt = ({ revision, at }: ReportMessage, words: Words): NewItem => ({
   ...words,
@@ -100,10 +100,12 @@ export const endsTurn = (message: ReportMessage, next: ReportMessage | undefined
 function updateReport(editor: StateEditor, messages: readonly ReportMessage[]): void {
   const report = messages.findLast((message, at) => endsTurn(message, messages[at + 1]))
   if (report === undefined) return
-  const text = quote(linesOf(report.ownText).slice(0, MOST_LINES).join(' / '), MOST_REPORT)
+  const lines = linesOf(report.ownText)
+  const text = quote(lines.slice(0, MOST_LINES).join(' / '), MOST_REPORT)
+  const brief = quote(lines[0] ?? '', MOST_LINE)
   if (text === '') return
   for (const item of editor.ofKind('progress')) editor.drop(item)
-  editor.add(itemAt(report, { kind: 'progress', by: 'agent', text, weight: REPORT }))
+  editor.add(itemAt(report, { kind: 'progress', by: 'agent', text, brief, weight: REPORT }))
 }
 
 /** The first and the last line of an output that say something. */
@@ -147,6 +149,7 @@ function updateResults(editor: StateEditor, works: readonly Work[], failures: Re
     // An action stays done, whatever changes later.
     editor.add(restsOnFiles(work) ? { ...item, untilEdit: true } : item)
   }
+  for (const item of editor.ofKind('result').slice(0, -MOST_RESULTS)) editor.drop(item)
 }
 
 /** Errors, each with the call that resolved it. An earlier error is closed once the same call works. */
@@ -196,7 +199,7 @@ export function updateWork(editor: StateEditor, messages: readonly ReportMessage
   closeAnswered(editor, messages)
   updatePlan(editor, works)
   addRunning(editor, messages, works)
-  updateReport(editor, messages)
+  if (works.length > 0) updateReport(editor, messages)
   updateResults(editor, works, new Map(failures.map((failure) => [failure.work, failure])))
   updateErrors(editor, works, failures)
   updateFiles(editor, works)

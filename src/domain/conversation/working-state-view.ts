@@ -27,23 +27,29 @@ const HEADINGS: Readonly<Record<StateItemKind, string>> = {
 }
 
 /** From this weight on, the oldest items are as important as the newest. */
-const LASTING_WEIGHT = 7
-/** Approximate tokens of the headings and of the line that counts omitted items. */
-const HEADINGS_TOKENS = 60
+const LASTING_WEIGHT = 65
+/** Approximate tokens of the lines around the items. */
+const FRAME_TOKENS = 50
 
 const sourcesText = ({ sourceRevisions }: StateItem): string => sourceRevisions.map((revision) => `r${String(revision)}`).join(', ')
 
-const wordsOf = ({ text, reason, next, files = [] }: StateItem): string =>
+/** Of statements that correct each other, as many of the newest are shown with the first one. */
+const NEWEST_SHOWN = 2
+
+const wordsOf = ({ text, brief, reason, next, files = [] }: StateItem, isBrief: boolean): string =>
   [
-    text.replaceAll(/\s*\n\s*/gu, ' / '),
-    ...(reason === undefined ? [] : [`because ${reason}`]),
+    (isBrief ? (brief ?? text) : text).replaceAll(/\s*\n\s*/gu, ' / '),
+    ...(reason === undefined || isBrief ? [] : [`because ${reason}`]),
     ...(next === undefined ? [] : [`next: ${next}`]),
     ...(files.length === 0 || files.every((file) => text.includes(file)) ? [] : [`files: ${files.join(', ')}`]),
   ].join('; ')
 
 /** The line of items that are shown together. `later` precedes a statement that corrects the one before it. */
-export const groupLine = (group: ItemGroup): string =>
-  `- ${group.map((item, at) => `${at === 0 ? '' : '→ later '}${sourcesText(item)}: ${wordsOf(item)}`).join(' ')}`
+export function groupLine(group: ItemGroup, isBrief = false): string {
+  const shown = group.length > NEWEST_SHOWN + 1 ? [...group.slice(0, 1), ...group.slice(-NEWEST_SHOWN)] : group
+  const texts = shown.map((item, at) => `${at === 0 ? '' : '→ later '}${sourcesText(item)}: ${wordsOf(item, isBrief)}`)
+  return `- ${texts.join(' ')}`
+}
 
 const weightOf = (group: ItemGroup): number => Math.max(...group.map(({ weight }) => weight))
 const newestOf = (group: ItemGroup): number => Math.max(...group.map(newestSource))
@@ -68,31 +74,66 @@ export function byImportance(groups: readonly ItemGroup[]): ItemGroup[] {
     })
 }
 
-/** The groups that fit. Of one that does not fit whole, the newest statement alone may. */
-function groupsThatFit(groups: readonly ItemGroup[], maxTokens: number, estimator: Estimator): ItemGroup[] {
-  let left = maxTokens
-  return byImportance(groups).flatMap((group): ItemGroup[] => {
-    for (const shown of group.length === 1 ? [group] : [group, group.slice(-1)]) {
-      const cost = estimator.text(`${groupLine(shown)}\n`)
-      if (cost > left) continue
-      left -= cost
-      return [shown]
-    }
-    return []
+/** A group as the view shows it: whole or in brief. */
+interface ShownGroup {
+  readonly group: ItemGroup
+  readonly line: string
+}
+
+/** Chooses lines within a limit. */
+class Room {
+  constructor(
+    private left: number,
+    private readonly estimator: Estimator,
+  ) {}
+
+  private costOf(line: string): number {
+    return this.estimator.text(`${line}\n`)
+  }
+
+  /** Takes a line if it fits, in place of another one. */
+  takes(line: string, instead?: string): boolean {
+    const cost = this.costOf(line) - (instead === undefined ? 0 : this.costOf(instead))
+    if (cost > this.left) return false
+    this.left -= cost
+    return true
+  }
+}
+
+/** The groups that fit, each in brief, and then as many as possible whole. Of a group the newest statement alone may fit. */
+function fitted(groups: readonly ItemGroup[], room: Room): ShownGroup[] {
+  const inBrief = groups.flatMap((whole): ShownGroup[] => {
+    const forms = whole.length === 1 ? [whole] : [whole, whole.slice(-1)]
+    const form = forms.find((each) => room.takes(groupLine(each, true)))
+    return form === undefined ? [] : [{ group: form, line: groupLine(form, true) }]
+  })
+  return inBrief.map(({ group, line }) => {
+    const whole = groupLine(group)
+    return { group, line: whole !== line && room.takes(whole, line) ? whole : line }
   })
 }
 
-const kindOf = ([first]: ItemGroup): StateItemKind | undefined => first?.kind
-const dayOf = (group: ItemGroup): string | undefined => group[0]?.day
+/** The groups that fit: those with lasting weight first, also whole, then the others. */
+function groupsThatFit(groups: readonly ItemGroup[], maxTokens: number, estimator: Estimator): ShownGroup[] {
+  const room = new Room(maxTokens, estimator)
+  const ordered = byImportance(groups)
+  const others = ordered.findIndex((group) => weightOf(group) < LASTING_WEIGHT)
+  const border = others === -1 ? ordered.length : others
+  return [...fitted(ordered.slice(0, border), room), ...fitted(ordered.slice(border), room)]
+}
+
+const kindOf = ({ group: [first] }: ShownGroup): StateItemKind | undefined => first?.kind
+const dayOf = (shown: ShownGroup | undefined): string | undefined => shown?.group[0]?.day
 
 /** The lines of one kind, under the day if there are several. */
-function linesOf(groups: readonly ItemGroup[]): string[] {
-  const ordered = groups.toSorted((a, b) => (a[0]?.sourceRevisions[0] ?? 0) - (b[0]?.sourceRevisions[0] ?? 0))
+function linesOf(groups: readonly ShownGroup[]): string[] {
+  const ordered = groups.toSorted(
+    (a, b) => (a.group[0]?.sourceRevisions[0] ?? 0) - (b.group[0]?.sourceRevisions[0] ?? 0),
+  )
   const hasDays = new Set(ordered.map(dayOf)).size > 1
-  return ordered.flatMap((group, at) => {
-    const day = dayOf(group)
-    const before = at === 0 ? undefined : dayOf(ordered[at - 1] ?? [])
-    return [...(hasDays && day !== undefined && day !== before ? [`[${day}]`] : []), groupLine(group)]
+  return ordered.flatMap((shown, at) => {
+    const day = dayOf(shown)
+    return [...(hasDays && day !== undefined && day !== dayOf(ordered[at - 1]) ? [`[${day}]`] : []), shown.line]
   })
 }
 
@@ -102,9 +143,12 @@ function linesOf(groups: readonly ItemGroup[]): string[] {
  */
 export function stateText(state: WorkingState, maxTokens: number, estimator: Estimator): string | undefined {
   const groups = groupsOf(state)
-  const all = textOf(groups, 0)
+  const all = textOf(
+    groups.map((group) => ({ group, line: groupLine(group) })),
+    0,
+  )
   if (all === undefined || estimator.text(all) <= maxTokens) return all
-  for (let room = maxTokens - HEADINGS_TOKENS; room > 0; room = Math.floor(room * 0.9) - 1) {
+  for (let room = maxTokens; room > 0; room = Math.floor(room * 0.95) - 1) {
     const shown = groupsThatFit(groups, room, estimator)
     const text = textOf(shown, groups.length - shown.length)
     if (text !== undefined && estimator.text(text) <= maxTokens) return text
@@ -112,17 +156,32 @@ export function stateText(state: WorkingState, maxTokens: number, estimator: Est
   return undefined
 }
 
-function textOf(shown: readonly ItemGroup[], omitted: number): string | undefined {
+function textOf(shown: readonly ShownGroup[], omitted: number): string | undefined {
   if (shown.length === 0) return undefined
   const sections = ITEM_KINDS.flatMap((kind) => {
-    const groups = shown.filter((group) => kindOf(group) === kind)
+    const groups = shown.filter((each) => kindOf(each) === kind)
     return groups.length === 0 ? [] : [[`### ${HEADINGS[kind]}`, ...linesOf(groups)].join('\n')]
   })
   const note = omitted === 0 ? [] : [`[... ${many(omitted, 'item')} omitted, searchable via memory_read ...]`]
   return [...sections, ...note].join('\n\n')
 }
 
-/** The parts of the view. `maxTokens` limits everything; the newest summary is always shown. */
+/** The mark between two sentences of a summary without a model that are not adjacent. */
+const GAP = ' … '
+const SPEAKER = /^[\p{L}\p{N}][\p{L}\p{N} _.()-]{0,39}: (?=\S)/u
+
+/** The lines of a summary that the items do not have already. */
+function linesLeft(summary: string, items: string): string {
+  const has = (piece: string): boolean => items.includes(piece.replaceAll(/\s+/gu, ' ').trim())
+  const lines = summary.split('\n')
+  const left = lines.filter((line) => !line.replace(SPEAKER, '').split(GAP).every(has) && !/^\[\d{4}-\d\d-\d\d\]$/u.test(line))
+  return left.length === lines.length ? summary : left.join('\n')
+}
+
+/**
+ * The parts of the view. The items come first; of the newest summary the view shows what they do not have.
+ * @param maxTokens limits everything
+ */
 export function workingStateParts(
   batches: readonly Batch[],
   { messagesCompressed, cycles }: { readonly messagesCompressed: number; readonly cycles: number },
@@ -130,23 +189,28 @@ export function workingStateParts(
   estimator: Estimator,
 ): ViewPart[] {
   const last = batches.at(-1)
-  const text = stateText(last?.workingState ?? NO_STATE, Math.max(0, maxTokens - (last?.tokens ?? 0)), estimator)
+  const state = last?.workingState ?? NO_STATE
+  const summary = last === undefined ? '' : summaryOf(last)
+  const room = Math.max(0, maxTokens - FRAME_TOKENS)
+  const alone = stateText(state, room, estimator) ?? ''
+  const left = linesLeft(summary, alone)
+  const text = left === '' ? alone : (stateText(state, Math.max(0, room - estimator.text(left)), estimator) ?? '')
   return [
     {
       kind: 'line',
       text: `[Context Summary — ${many(messagesCompressed, 'message')} compressed across ${many(cycles, 'compaction cycle')}; r163 is the message at revision 163]`,
     },
-    ...(text === undefined
+    ...(text === ''
       ? []
       : ([
           { kind: 'line', text: '## Working state' },
           { kind: 'batch', batchId: STATE_PART, text },
         ] as const)),
-    ...(last === undefined
+    ...(last === undefined || left === ''
       ? []
       : ([
           { kind: 'line', text: `## Newest summary: ${spanText(last)}` },
-          { kind: 'batch', batchId: last.batchId, text: summaryOf(last) },
+          { kind: 'batch', batchId: last.batchId, text: left },
         ] as const)),
   ]
 }

@@ -7,11 +7,13 @@ import {
 import { configurationLine } from './lines.js'
 import { defineEvent } from './event-definition.js'
 import { NO_TEXTS } from './texts.js'
+import { saysNoMore } from './upcast.js'
 
 // Version 2: the shape of contexts. Version 3: another name of a setting.
+// Version 4: the view `working-state`.
 export const conversationConfigured = defineEvent({
   description: 'the settings of the conversation from here on; first in every stream, and again after each change',
-  version: 3,
+  version: 4,
   opensStream: true,
   triggers: true,
   activity: 'update',
@@ -19,7 +21,7 @@ export const conversationConfigured = defineEvent({
   withoutContent: ['policy', 'rendererVersion', 'estimator', 'scope'],
   texts: NO_TEXTS,
   schema: configurationSchema,
-  upcasters: { 1: upcastConfiguration, 2: configurationRenamed },
+  upcasters: { 1: upcastConfiguration, 2: configurationRenamed, 3: saysNoMore },
   namesFromOutside: namesInConfiguration,
   describe: configurationLine,
 })

@@ -5,14 +5,14 @@ import { printable } from '../text/printable.js'
 import { defineEvent } from './event-definition.js'
 import { id, revision } from './fields.js'
 import { namesOfSummarizer } from './summarizer-record.js'
-import { within } from './upcast.js'
+import { saysNoMore, within } from './upcast.js'
 import { NO_TEXTS } from './texts.js'
 
 // Version 2: the shape of contexts. Version 3: another name of a setting.
 export const editionStarted = defineEvent({
   description:
     'an edition started: it compacts the same history with this configuration and this summarizer; first in the stream of an edition, and again when a dropped one is resumed',
-  version: 3,
+  version: 4,
   stream: 'edition',
   opensStream: true,
   activity: 'create',
@@ -32,7 +32,7 @@ export const editionStarted = defineEvent({
      */
     pinned: z.array(revision),
   }),
-  upcasters: { 1: withShape, 2: within('configuration', configurationRenamed) },
+  upcasters: { 1: withShape, 2: within('configuration', configurationRenamed), 3: saysNoMore },
   namesFromOutside: ({ configuration, summarizer }) => ({
     ...namesInConfiguration(configuration),
     ...namesOfSummarizer(summarizer),

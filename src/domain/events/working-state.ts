@@ -39,8 +39,10 @@ export const stateItemSchema = z.object({
   kind: z.enum(ITEM_KINDS),
   by: z.enum(['user', 'agent', 'tool']),
   ...words,
-  /** The importance, from 0 to 9. If not all items fit, those with less are omitted first. */
-  weight: count.max(9),
+  /** The importance, from 0 to 99. If not all items fit, those with less are omitted first. */
+  weight: count.max(99),
+  /** A shorter form of the text, for a view without the room for all of it. */
+  brief: z.string().optional(),
   /** The day of the message, as `2026-01-31`. */
   day: z.string().optional(),
   /** What it is about, if a later item about the same replaces it: a path, a command. */

@@ -18,7 +18,7 @@ interface AuthoredPart {
 
 /** The fields of a message that decide its authors. */
 export type AuthoredMessage = Pick<MessageBody, 'role' | 'content'> & {
-  /** With `byProgram` if the message came from a source that names its author. */
+  /** With `byProgram`, or a `kind` of program texts, if the message came from a source that names its author. */
   readonly attributes?: Readonly<Record<string, unknown>> | undefined
 }
 
@@ -273,10 +273,18 @@ const AUTHORS: Readonly<Record<Role, Author>> = {
   developer: 'program',
 }
 
+/** Kinds of messages that a host marks as texts of its program. */
+const KINDS_OF_PROGRAM: ReadonlySet<unknown> = new Set(['harness', 'interrupt', 'missing_result'])
+
+/** Whether the source of a message says that a program wrote it under the role of the user. */
+const isMarked = ({ role, attributes }: AuthoredMessage): boolean =>
+  attributes?.['byProgram'] === true || (role === 'user' && KINDS_OF_PROGRAM.has(attributes?.['kind']))
+
 /** The texts and other parts of a message with their authors, without blank texts, in order. */
-function authoredParts({ role, content, attributes }: AuthoredMessage): AuthoredPart[] {
+function authoredParts(message: AuthoredMessage): AuthoredPart[] {
+  const { role, content } = message
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? [])
-  const author = attributes?.['byProgram'] === true ? 'program' : AUTHORS[role]
+  const author = isMarked(message) ? 'program' : AUTHORS[role]
   return parts.flatMap((part, at): AuthoredPart[] => {
     if (!isTextPart(part)) return [{ author, part }]
     const texts =
