@@ -103,7 +103,7 @@ describe('words', () => {
     [['stats', '--scope', 'x'], 'unknown flag --scope\n'],
     [['list', '--color=false'], '--color takes no value'],
     [['context'], 'context-ledger context <conversation>'],
-    [['import', '--view', 'none'], '--view must be one of clip-archive, session-summary'],
+    [['import', '--view', 'none'], '--view must be one of clip-archive, session-summary, working-state'],
     [['search'], 'pass a query or --queries FILE'],
   ])('%j: says what to type instead, and ends with 2', async (words, expected) => {
     const { status, stdout, stderr } = await run(words)
@@ -435,7 +435,7 @@ describe('a ledger', () => {
       for (const part of [
         batchId,
         'INV-2026-00317',
-        'made by    extractive, extractive-4',
+        'made by    extractive, extractive-5',
         'trigger, threshold 1,920 = (2,400 - 0 - 0 - 0) x 0.8',
         `by ${userInfo().username}@${hostname()}`,
         'No prompt: sentences are chosen',
@@ -478,7 +478,7 @@ describe('a ledger', () => {
         failures: { unauthorized: 1 },
         cost: [],
         unpriced: [],
-        models: [{ model: 'extractive-4', charge: { kind: 'free' } }],
+        models: [{ model: 'extractive-5', charge: { kind: 'free' } }],
       })
       const byProgram = await run(['stats', '--by', 'program'])
       expect(byProgram.stdout).toMatch(/^program +conversations .* cost\n\(none\) +2 +205 /u)

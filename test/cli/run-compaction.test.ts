@@ -108,7 +108,7 @@ describe('compaction run', () => {
     await running
     expect(stderr.lines()).toEqual(
       expect.arrayContaining([
-        'follows a log in memory, summarizer extractive-4, 2 conversations concurrently, at most 1,000,000 tokens per day for all workers together',
+        'follows a log in memory, summarizer extractive-5, 2 conversations concurrently, at most 1,000,000 tokens per day for all workers together',
         expect.stringMatching(/^ahead: 5 summaries ahead of need \(5 calls, [\d,]+ tokens\)$/u),
         expect.stringMatching(/^due: \d+ messages became \d+ batches: 800 → \d+ tokens \(\d+ calls, [\d,]+ tokens\)$/u),
         'stopped',
@@ -208,7 +208,7 @@ describe('compaction run', () => {
     await running
     const events = stderr.lines().map((line): unknown => JSON.parse(line))
     expect(events).toEqual([
-      { kind: 'working', log: 'a log in memory', summarizer: 'extractive-4', concurrency: 4, tokensPerDay: 5 },
+      { kind: 'working', log: 'a log in memory', summarizer: 'extractive-5', concurrency: 4, tokensPerDay: 5 },
       {
         kind: 'failed',
         conversationId: 'c',

@@ -65,7 +65,15 @@ describe('properties of time travel', () => {
         fc.constantFrom(16, 40, 60, 90),
         fc.integer({ min: 0, max: 4 }),
         async (clipFirst, maxSummaryTokens, buffer) => {
-          const policy = { ...SMALL, clipFirst, clipMiddle: 1, clipLast: 1, buffer, maxSummaryTokens }
+          const policy = {
+            ...SMALL,
+            view: 'clip-archive' as const,
+            clipFirst,
+            clipMiddle: 1,
+            clipLast: 1,
+            buffer,
+            maxSummaryTokens,
+          }
           const harness = createHarness({ policy })
           for (const message of talk(60)) {
             await harness.appended(message)

@@ -239,7 +239,7 @@ describe('pinned messages, the newest message and the report of shortened ones a
         fc.asyncProperty(
           steps,
           fc.constantFrom('extractive', 'none'),
-          fc.constantFrom('clip-archive', 'session-summary'),
+          fc.constantFrom('clip-archive', 'session-summary', 'working-state'),
           fc.boolean(),
           async (list, fallback, view, leads) => {
             const summarizer = createScriptedSummarizer({ verbose: true })

@@ -366,7 +366,7 @@ describe('properties of the audit', () => {
     }
 
     const moments = fc.array(fc.nat(), { minLength: 3, maxLength: 3 })
-    const views = fc.constantFrom('clip-archive' as const, 'session-summary' as const)
+    const views = fc.constantFrom('clip-archive' as const, 'session-summary' as const, 'working-state' as const)
     await fc.assert(
       fc.asyncProperty(
         busyPolicies,

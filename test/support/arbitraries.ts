@@ -202,7 +202,7 @@ export const policies: fc.Arbitrary<PolicySettings> = fc
       clipLast: fc.integer({ min: 1, max: 2 }),
       buffer: fc.integer({ min: 0, max: 4 }),
       maxSummaryTokens: fc.constantFrom(16, 40, 200),
-      view: fc.constantFrom('clip-archive', 'session-summary'),
+      view: fc.constantFrom('clip-archive', 'session-summary', 'working-state'),
       fallback: fc.constantFrom('extractive', 'none'),
     },
     { requiredKeys: ['modelMaxTokens'] },
@@ -224,7 +224,7 @@ export const busyPolicies: fc.Arbitrary<PolicySettings> = fc.record({
   clipLast: fc.integer({ min: 1, max: 2 }),
   buffer: fc.integer({ min: 0, max: 2 }),
   maxSummaryTokens: fc.constantFrom(16, 30),
-  view: fc.constantFrom('clip-archive', 'session-summary'),
+  view: fc.constantFrom('clip-archive', 'session-summary', 'working-state'),
   fallback: fc.constantFrom('extractive', 'none'),
 })
 

@@ -9,7 +9,9 @@ import {
   type Event,
   type EventData,
   type Sections,
+  type StateOperation,
   type SummarizerRecord,
+  type WorkingState,
 } from '../../src/domain/events/index.js'
 
 const hash = (digit: string): string => digit.repeat(64)
@@ -833,8 +835,99 @@ const renamedEvents = {
   },
 } satisfies Readonly<Record<string, Event>>
 
+const workingState: WorkingState = {
+  items: [
+    {
+      id: 'S2',
+      kind: 'statement',
+      by: 'user',
+      text: 'The crane may lift 40 t.',
+      sourceRevisions: [2],
+      weight: 65,
+      brief: '40 t.',
+      day: '2026-03-10',
+    },
+    {
+      id: 'S3',
+      kind: 'statement',
+      by: 'user',
+      text: 'Make that 35 t.',
+      sourceRevisions: [3],
+      weight: 80,
+      corrects: 'S2',
+    },
+    {
+      id: 'O3',
+      kind: 'open',
+      by: 'agent',
+      text: 'Release 1.14.0.',
+      sourceRevisions: [2, 3],
+      weight: 75,
+      reason: 'The harbour waits for it.',
+      next: 'Tag it.',
+      files: ['CHANGELOG.md'],
+      about: 'plan',
+      untilEdit: true,
+      endedAt: 7,
+    },
+  ],
+}
+const [heavy, lighter, open] = workingState.items
+const operations: StateOperation[] = [
+  ...[heavy, lighter, open].flatMap((item): StateOperation[] => (item === undefined ? [] : [{ op: 'add', item }])),
+  { op: 'correct', id: 'S2', by: 'S3' },
+  { op: 'close', id: 'O3', endedAt: 7 },
+  { op: 'replace', id: 'S3', text: 'Make that 34 t.', sourceRevisions: [3, 4] },
+  { op: 'drop', id: 'S2' },
+]
+const rejectedOperations = [{ operation: '{"op":"close","id":"O99"}', reason: 'no item has the id O99' }]
+
+const inForce = (data: { readonly batches: EventData<'CycleUndone'>['batches'] }) => ({
+  batches: data.batches.map((batch, at) => (at < data.batches.length - 1 ? batch : { ...batch, workingState })),
+})
+
+/** Version 4 and others: the working state, and the view that shows it. */
+const stateEvents = {
+  'ConversationConfigured-v4': {
+    type: 'ConversationConfigured',
+    data: { ...renamedConfiguration, policy: { ...renamedConfiguration.policy, view: 'working-state' } },
+  },
+  'EditionStarted-v4': {
+    type: 'EditionStarted',
+    data: {
+      ...renamedEvents['EditionStarted-v3'].data,
+      configuration: { ...renamedConfiguration, policy: { ...renamedConfiguration.policy, view: 'working-state' } },
+    },
+  },
+  'ChunkSummarized-v4': {
+    type: 'ChunkSummarized',
+    data: { ...renamedEvents['ChunkSummarized-v3'].data, operations, stateRules: 'rules-1', rejectedOperations },
+  },
+  'SummarySetAside-v4': {
+    type: 'SummarySetAside',
+    data: { ...renamedEvents['SummarySetAside-v3'].data, operations, rejectedOperations },
+  },
+  'BatchArchived-v3': {
+    type: 'BatchArchived',
+    data: { ...shapedEvents['BatchArchived-v2'].data, workingState },
+  },
+  'EditionAdopted-v5': {
+    type: 'EditionAdopted',
+    data: { ...renamedEvents['EditionAdopted-v4'].data, ...inForce(renamedEvents['EditionAdopted-v4'].data) },
+  },
+  'EditionReverted-v6': {
+    type: 'EditionReverted',
+    data: { ...renamedEvents['EditionReverted-v5'].data, ...inForce(renamedEvents['EditionReverted-v5'].data) },
+  },
+  'CycleUndone-v5': {
+    type: 'CycleUndone',
+    data: { ...renamedEvents['CycleUndone-v4'].data, ...inForce(renamedEvents['CycleUndone-v4'].data) },
+  },
+} satisfies Readonly<Record<string, Event>>
+
 export const storedEvents: Readonly<Record<`${Event['type']}-v${number}`, Event>> = {
   ...earlierEvents,
   ...shapedEvents,
   ...renamedEvents,
+  ...stateEvents,
 }

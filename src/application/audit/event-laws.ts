@@ -4,11 +4,25 @@
  * the same today is not checked.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { archivedContent, batchLabel, headerLine, summaryOf, type Batch } from '../../domain/conversation/batch.js'
+import {
+  archivedContent,
+  batchLabel,
+  headerLine,
+  summaryOf,
+  workingStateOf,
+  type Batch,
+} from '../../domain/conversation/batch.js'
+import { applyOperations } from '../../domain/conversation/working-state.js'
 import type { Conversation } from '../../domain/conversation/conversation.js'
 import type { LiveMessage } from '../../domain/conversation/live-message.js'
 import { lineageOf, textOfSummary } from '../../domain/decide/index.js'
-import { changesNothing, definitionOf, type EventData, type RecordedEvent } from '../../domain/events/index.js'
+import {
+  changesNothing,
+  definitionOf,
+  type EventData,
+  type RecordedEvent,
+  type StateOperation,
+} from '../../domain/events/index.js'
 import { batchIdOf, chunkIdOf, resummarizedBatchIdOf } from '../../domain/values/ids.js'
 import { messageTokens } from '../../domain/values/tokens.js'
 
@@ -143,11 +157,22 @@ function observedLaws(state: Conversation, { data }: RecordedEvent<'CompactionOb
   ]
 }
 
+/** The working state must be the fold of the operations. One that was erased has nothing to compare. */
+function workingStateLaws(
+  state: Conversation,
+  { workingState }: EventData<'BatchArchived'>,
+  operations: readonly StateOperation[] = [],
+): Finding[] {
+  if (workingState === undefined) return []
+  return unequal('figures', 'working state', workingState, applyOperations(workingStateOf(state.batches), operations))
+}
+
 function archiveLaws(state: Conversation, { data }: RecordedEvent<'BatchArchived'>): Finding[] {
   const chunk = state.chunks.find((each) => each.chunkId === data.chunkId) ?? announced(state, data.chunkId)
   if (chunk === undefined)
     return [finding('coverage', `archives chunk ${data.chunkId}, which has no summary that waits to be archived`)]
   const { startTime, endTime, messageCount, firstRevision, lastRevision, messageIds, summary, sections } = chunk
+  const operations = 'operations' in chunk ? chunk.operations : undefined
   const span = { depth: 0, startTime, endTime, messageCount }
   return [
     ...unequal('id', 'batchId', data.batchId, batchIdOf(lineageOf(state), chunk.chunkId)),
@@ -170,6 +195,7 @@ function archiveLaws(state: Conversation, { data }: RecordedEvent<'BatchArchived
       : [
           ...unequal('figures', 'content', data.content, archivedContent(span, summary)),
           ...unequal('figures', 'sections', data.sections, sections),
+          ...workingStateLaws(state, data, operations),
           ...unequal('figures', 'number of tokens', data.tokens, textTokens(state, summary)),
         ]),
   ]

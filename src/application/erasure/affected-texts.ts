@@ -5,7 +5,7 @@
  * Texts that belong to no message in particular are removed with the first erasure.
  */
 import type { RecordedEvent } from '../../domain/events/index.js'
-import { asideUnit, batchUnit, chunkUnit, messageUnit, type Unit } from '../../domain/events/texts.js'
+import { asideUnit, batchUnit, chunkUnit, messageUnit, stateUnit, type Unit } from '../../domain/events/texts.js'
 import { FUNCTION_STRATEGY } from '../../domain/events/summarizer-record.js'
 import { editionOf } from '../../domain/values/ids.js'
 import { isOfType, isReplacement } from '../recording/read-event.js'
@@ -66,9 +66,11 @@ export class AffectedTextsCollector {
   /** A batch has the text of its chunk, which is in the same stream, or in that of an adopted edition. */
   private archived(event: RecordedEvent<'BatchArchived'>): void {
     const { batchId, chunkId, messageIds, erased } = event.data
-    if (erased === true) return
-    if (this.units.has(chunkUnit(chunkId)) || messageIds.some((messageId) => this.messages.has(messageId)))
-      this.remove(event, batchUnit(batchId))
+    const isOfErased =
+      this.units.has(chunkUnit(chunkId)) || messageIds.some((messageId) => this.messages.has(messageId))
+    if (isOfErased && erased !== true) this.remove(event, batchUnit(batchId))
+    // The working state has texts from before the batch too.
+    if (this.isTainted && event.data.workingState !== undefined) this.units.add(stateUnit(batchId))
   }
 
   private hasErasedBackground({ data }: SummaryEvent): boolean {
@@ -88,7 +90,10 @@ export class AffectedTextsCollector {
   private adopted(
     event: RecordedEvent & { readonly type: 'EditionAdopted' | 'EditionReverted' | 'CycleUndone' },
   ): void {
-    if (event.data.batches.some(({ batchId }) => this.units.has(batchUnit(batchId)))) this.isTainted = true
+    if (
+      event.data.batches.some(({ batchId }) => this.units.has(batchUnit(batchId)) || this.units.has(stateUnit(batchId)))
+    )
+      this.isTainted = true
   }
 
   private remove({ stream }: RecordedEvent, unit: Unit): void {

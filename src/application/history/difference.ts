@@ -166,13 +166,16 @@ export async function differenceBetween(
       ),
     },
     batches: {
-      left: before.visibleBatches.filter(({ batchId }) => !shownBatches.after.has(batchId)),
-      came: after.visibleBatches.filter(({ batchId }) => !shownBatches.before.has(batchId)),
+      left: before.visibleBatches.filter(({ batchId }) => !shownBatches.after.has(batchId)).map(withoutState),
+      came: after.visibleBatches.filter(({ batchId }) => !shownBatches.before.has(batchId)).map(withoutState),
     },
     view: textChanges(before.view?.text, after.view?.text),
     events,
   })
 }
+
+/** The working state is part of the view, whose changes are listed. */
+const withoutState = ({ workingState: _workingState, ...batch }: Batch): Batch => batch
 
 /** The difference across a cycle: from directly before to directly after it. */
 export async function differenceAcross(

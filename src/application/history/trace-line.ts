@@ -27,7 +27,10 @@ import { hardLimit } from '../../domain/values/policy.js'
 import { headAfterNumber3 } from '../../domain/conversation/clip-archive-3.js'
 import { headAfterNumber } from '../../domain/conversation/clip-archive.js'
 import { sectionLines } from '../../domain/conversation/section-blocks.js'
+import { workingStateOf } from '../../domain/conversation/batch.js'
 import { ORIGINAL_TASK } from '../../domain/conversation/session-summary.js'
+import { groupLine } from '../../domain/conversation/working-state-view.js'
+import { groupsOf } from '../../domain/conversation/working-state.js'
 import { decodeEvent, isOfType, isReplacement } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
 import { findEstimator } from '../recording/estimators.js'
@@ -435,10 +438,36 @@ async function withFates(
   return sources.map((source) => (source.kind === 'batch' ? source : { ...source, ...found.get(source.messageId) }))
 }
 
+/** The messages that the items of the working state rest on, if the view shows the line as such an item. */
+async function inWorkingState(log: Log, state: Conversation, find: Finder): Promise<Trace | undefined> {
+  if (state.configuration?.policy.view !== 'working-state') return undefined
+  const found = groupsOf(workingStateOf(state.visibleBatches)).flatMap((group) => {
+    const hit = find([groupLine(group), groupLine(group, true), groupLine(group.slice(-1))])
+    return hit === undefined ? [] : [{ hit, group }]
+  })
+  const hits = new Map(
+    found.flatMap(({ hit, group }) =>
+      group.flatMap(({ sourceRevisions }) => sourceRevisions.map((revision) => [revision, hit] as const)),
+    ),
+  )
+  const sources = await log.store.readRevisions(conversationStream(state.conversationId), [...hits.keys()])
+  const messages: FoundLine[] = []
+  for (const stored of sources) {
+    const event = await decodeEvent(stored, log)
+    const hit = hits.get(event.revision)
+    if (hit !== undefined && isOfType(event, 'MessageAppended'))
+      messages.push({ kind: 'message', messageId: event.data.messageId, revision: event.revision, ...hit })
+  }
+  return traceOf(messages)
+}
+
 /** The trace of a line; undefined if the model never saw it in this conversation. */
 export async function traceLine(log: Log, state: Conversation, line: string): Promise<Trace | undefined> {
   const find = lineFinder(line)
   const trace =
-    inContext(find, state) ?? (await inArchive(log, state, line, find)) ?? (await inHistory(log, state, line, find))
+    (await inWorkingState(log, state, find)) ??
+    inContext(find, state) ??
+    (await inArchive(log, state, line, find)) ??
+    (await inHistory(log, state, line, find))
   return trace?.kind === 'sources' ? { ...trace, sources: await withFates(log, state, trace.sources) } : trace
 }

@@ -67,7 +67,7 @@ const MOST_SENTENCE_CHARACTERS = 360
 const LEAST_TERMS = 2
 
 /** Code, and files that a program inserted into a message: not written by the author of the message. */
-const FENCED = /```[^]*?(?:```|$)|<(?<tag>content|file|file_content|document)(?: [^>\n]*)?>[^]*?<\/\k<tag>>/gu
+export const FENCED = /```[^]*?(?:```|$)|<(?<tag>content|file|file_content|document)(?: [^>\n]*)?>[^]*?<\/\k<tag>>/gu
 
 /** Collects each item once. */
 class Collector {
@@ -157,7 +157,7 @@ const keyOfText = (text: string): string =>
     .trim()
 
 // The format in which a program reports the answer to each of its questions.
-const ANSWERED = /"([^"\n]{1,400})"\s*=\s*"([^"\n]{1,400})"/gu
+export const ANSWERED = /"([^"\n]{1,400})"\s*=\s*"([^"\n]{1,400})"/gu
 
 /** Notes the user's answers to questions of a tool: each is a decision, although it is part of a tool result. */
 function noteAnswers(works: readonly Work[], items: Collector): void {

@@ -17,6 +17,8 @@ import { judgedOf } from '../loss-report/forgotten.js'
 import { quote } from '../../domain/text/quote.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
 import type { MissingContext } from './missing-context.js'
+import { REFUSED_BECAUSE } from '../working-state/statements.js'
+import { endsTurn, linesOf, outcomeOf, withoutFolder } from '../working-state/work-items.js'
 import { ResultLines } from '../working-state/result-lines.js'
 import { todoListOf } from '../working-state/todo-list.js'
 
@@ -141,19 +143,6 @@ function fileEntries(works: readonly Work[], missingIds: ReadonlySet<string>): R
     )
 }
 
-/** The text that programs put before the user's reason for refusing a call. */
-const REFUSED_BECAUSE = /\b(?:the user said|the user provided the following reason[^:\n]{0,80}):\s*(?<words>\S[^]*)/iu
-
-/** The first and the last line of an output that say something. */
-function outcomeOf(output: readonly string[]): string {
-  const lines = output.filter((line) => /\p{L}{3}|\d/u.test(line))
-  const [first = '', last = ''] = [lines[0], lines.at(-1)]
-  return lines.length < 2 ? quote(first, MOST_OUTPUT) : `${quote(first, MOST_OUTPUT)} … ${quote(last, MOST_OUTPUT)}`
-}
-
-/** A command without the change of directory before it. */
-const withoutFolder = (command: string): string => command.replace(/^cd (?:"[^"]*"|'[^']*'|[^&;\s]+) ?(?:&&|;) ?/u, '')
-
 /** The last run of each command that changes or checks something, and the last commands of any kind. */
 function commandEntries(
   works: readonly Work[],
@@ -216,21 +205,6 @@ function refusalEntries(works: readonly Work[]): RecallEntry[] {
       : [entry('rules', `refused ${call.name}(${query.subject}): ${quoted(words, MOST_RULE)}`, result)]
   })
 }
-
-/** The lines of a text that say something: no code, no rules of a table, no headings without words. */
-const linesOf = (text: string): string[] =>
-  text
-    .replaceAll(/```[^]*?(?:```|$)/gu, '\n')
-    .split('\n')
-    .map((line) => line.replace(/^\s*(?:[-*#>|]+|\d+[.)])\s*/u, '').trim())
-    .filter((line) => !/[:：]\**$/u.test(line))
-    .filter((line) => (line.match(/\p{L}{2,}/gu)?.length ?? 0) >= 3 || /https?:|[0-9a-f]{7,}/u.test(line))
-
-/** Whether a message of the agent ends a turn: it calls no tool, and the next message is the user's, if there is one. */
-const endsTurn = (message: ReportMessage, next: ReportMessage | undefined): boolean =>
-  isByRole('assistant')(message) &&
-  (message.toolCalls ?? []).length === 0 &&
-  (next === undefined || next.role === 'user')
 
 /** Whether a sentence reports a decision, a result, an error, a reason or open work. */
 const TELLS = ['decision', 'outcome', 'error', 'reason', 'pending'] as const

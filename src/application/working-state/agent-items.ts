@@ -24,7 +24,12 @@ const ANNOUNCES =
 const itemAt = (
   { revision, at }: ReportMessage,
   words: Pick<NewItem, 'kind' | 'text' | 'weight'> & { readonly reason?: string },
-): NewItem => ({ ...words, by: 'agent', sourceRevisions: [revision], ...(at === undefined ? {} : { day: at.slice(0, 10) }) })
+): NewItem => ({
+  ...words,
+  by: 'agent',
+  sourceRevisions: [revision],
+  ...(at === undefined ? {} : { day: at.slice(0, 10) }),
+})
 
 const isByAgent = ({ role, byProgram }: ReportMessage): boolean => role === 'assistant' && byProgram !== true
 

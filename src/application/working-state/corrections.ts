@@ -30,9 +30,15 @@ const VALUES = words(
 const UNITS: readonly (readonly [string, RegExp])[] = [
   ['money', /[$€£¥₩₹]\s?\d|\d\s?(?:usd|eur|euros?|dollars?|jpy|gbp|円|元|원|万円|руб)/iu],
   ['percent', /\d\s?%|percent|prozent|pour ?cent|パーセント/iu],
-  ['duration', /\d\s?(?:ms|s|sec(?:onds?)?|min(?:utes?)?|h|hours?|days?|weeks?|stunden?|tage?|時間|分|秒|日間|小时|分钟|天)(?![\p{L}])/iu],
+  [
+    'duration',
+    /\d\s?(?:ms|s|sec(?:onds?)?|min(?:utes?)?|h|hours?|days?|weeks?|stunden?|tage?|時間|分|秒|日間|小时|分钟|天)(?![\p{L}])/iu,
+  ],
   ['size', /\d\s?(?:[kmgt]i?b|bytes?|tokens?|トークン)(?![\p{L}])/iu],
-  ['date', /\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]|\b(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|montag|dienstag|mittwoch|donnerstag|freitag|lundi|mardi|mercredi|jeudi|vendredi|lunes|martes|miércoles|jueves|viernes)\b|[月火水木金土日]曜|周[一二三四五六日]|星期|\d月/iu],
+  [
+    'date',
+    /\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]|\b(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|montag|dienstag|mittwoch|donnerstag|freitag|lundi|mardi|mercredi|jeudi|vendredi|lunes|martes|miércoles|jueves|viernes)\b|[月火水木金土日]曜|周[一二三四五六日]|星期|\d月/iu,
+  ],
   ['clock', /\d{1,2}:\d{2}|\d\s?(?:am|pm|uhr|時(?!間)|点)(?![\p{L}])/iu],
   ['version', /\bv?\d+\.\d+(?:\.\d+)?\b/iu],
   ['hash', /\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{6,40}\b/iu],
@@ -73,7 +79,8 @@ class Rarity {
   readonly #counts = new Map<string, number>()
 
   constructor(private readonly statements: readonly Features[]) {
-    for (const { terms } of statements) for (const term of terms) this.#counts.set(term, (this.#counts.get(term) ?? 0) + 1)
+    for (const { terms } of statements)
+      for (const term of terms) this.#counts.set(term, (this.#counts.get(term) ?? 0) + 1)
   }
 
   /** From 0 to 1. */
@@ -108,17 +115,13 @@ function contradicts(later: Features, earlier: Features, alike: number): boolean
   return isSameSubject && differs
 }
 
-/** Only statements of this weight are worth a correction: rules, values, preferences and decisions. */
-const LEAST_WEIGHT = 65
+/** Only statements of this weight are worth a correction: rules, values, preferences, decisions, requests with a value. */
+const LEAST_WEIGHT = 55
 
 /** The group of statements that a later one corrects; undefined if it corrects none. */
 export function correctedBy(text: string, groups: readonly ItemGroup[]): ItemGroup | undefined {
   const later = featuresOf(text)
-  const least = CORRECTS.test(text)
-    ? LEAST_ALIKE.corrects
-    : MAY_CORRECT.test(text)
-      ? LEAST_ALIKE.mayCorrect
-      : undefined
+  const least = CORRECTS.test(text) ? LEAST_ALIKE.corrects : MAY_CORRECT.test(text) ? LEAST_ALIKE.mayCorrect : undefined
   const lasting = groups.filter((group) => group.some(({ weight }) => weight >= LEAST_WEIGHT))
   const featured = lasting.map((group) => ({ group, features: group.map((item) => featuresOf(item.text)) }))
   const rarity = new Rarity(featured.flatMap(({ features }) => features))
@@ -127,8 +130,7 @@ export function correctedBy(text: string, groups: readonly ItemGroup[]): ItemGro
     const scores = features.map((earlier) => ({ earlier, alike: likeness(later, earlier, rarity) }))
     const alike = Math.max(...scores.map((score) => score.alike))
     const isMeant =
-      (least !== undefined && alike >= least) ||
-      scores.some((score) => contradicts(later, score.earlier, score.alike))
+      (least !== undefined && alike >= least) || scores.some((score) => contradicts(later, score.earlier, score.alike))
     if (isMeant && (best === undefined || alike >= best.alike)) best = { group, alike }
   }
   if (best !== undefined || least === undefined || !VALUES.test(text)) return best?.group

@@ -1,5 +1,11 @@
 /** Collects operations on a working state, and has the state after each of them. */
-import { applyOperations, freeItemId, groupsOf, isEnded, type ItemGroup } from '../../domain/conversation/working-state.js'
+import {
+  applyOperations,
+  freeItemId,
+  groupsOf,
+  isEnded,
+  type ItemGroup,
+} from '../../domain/conversation/working-state.js'
 import type { StateItem, StateItemKind, StateOperation, WorkingState } from '../../domain/events/index.js'
 
 /** An item without its id, which follows from its kind and its first source. */

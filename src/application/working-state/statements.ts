@@ -7,6 +7,7 @@ import { collectIdentifiers } from '../../domain/text/identifiers.js'
 import { numbersIn } from '../../domain/text/numbers.js'
 import { statesRule } from '../../domain/text/rules.js'
 import { aroundPasted, isLong, isSpoken, kindOfSentence, spokenSentences } from '../../domain/text/speech.js'
+import { ANSWERED, FENCED } from '../loss-report/items.js'
 import { tellingTerms } from '../loss-report/stretches.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
 import type { Work } from '../loss-report/tool-calls.js'
@@ -32,7 +33,6 @@ const MOST_QUESTION = 160
 const MOST_ANSWER = 120
 const LEAST_TERMS = 2
 
-const CODE = /```[^]*?(?:```|$)|<(?<tag>content|file|file_content|document)(?: [^>\n]*)?>[^]*?<\/\k<tag>>/gu
 const PARTS_ONLY = /^(?:\s*\[[\w -]{1,40}\])*\s*$/u
 const DECLINES =
   /^(?:no|nope|nah|non|nein|нет|stop|wait|don['’]?t|not)(?![\p{L}\p{N}])|^(?:いや|いいえ|ダメ|だめ|やめ|不[是要行对對]?|别|別|아니|안 ?돼)/iu
@@ -40,10 +40,18 @@ const TIME =
   /\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|april?|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|monday|tuesday|wednesday|thursday|friday|saturday|sunday|yesterday|tonight|last (?:night|week|month|year|weekend)|ago)\b|\d+[年月日号號時时点시분월일]|昨天|上周|去年|昨日|先週|어제|gestern|hier|ayer|вчера/iu
 const NAME = /(?<=[\p{Ll},;] )\p{Lu}\p{Ll}{2,}/u
 
-/** The exact values in a sentence: numbers, names in code, hashes. */
-export const hasValue = (text: string): boolean => {
+/** `release-7`, `4f2a91c`, `v2`. */
+const NAMED_WITH_DIGIT =
+  /(?<![\p{L}\p{N}])(?=[a-z0-9_.-]*\d)(?=[a-z0-9_.-]*[a-z])[a-z0-9][a-z0-9_.-]+(?![\p{L}\p{N}])/iu
+
+/** Whether a sentence has an exact value: a number, a name in code, a hash. */
+const hasValue = (text: string): boolean => {
   const { files, identifiers } = collectIdentifiers(text)
-  return numbersIn(text).length + files.length + identifiers.length > 0 || /https?:\/\/|\b[0-9a-f]{7,40}\b/u.test(text)
+  return (
+    numbersIn(text).length + files.length + identifiers.length > 0 ||
+    /https?:\/\//u.test(text) ||
+    NAMED_WITH_DIGIT.test(text)
+  )
 }
 
 // Wishes and feelings are no preferences: "I want", "I love it".
@@ -51,7 +59,7 @@ const PREFERS =
   /(?<![\p{L}\p{N}])(?:prefer\p{L}*|i(?:['’]d| would) rather|favou?rite|allergic|allergy|vegetarian|vegan|my (?:full )?name|call me|bevorzug\p{L}*|lieber|am liebsten|préfér\p{L}*|prefier\p{L}*|preferisco|prefiro|предпочита\p{L}*)(?![\p{L}\p{N}])|好み|苦手|アレルギー|偏好|更喜欢|过敏|過敏|선호|알레르기/iu
 
 /** The weight of a sentence of the user. */
-export function weightOf(text: string, isWork: boolean): number {
+function weightOf(text: string, isWork: boolean): number {
   if (hasCue(text, 'filler')) return 0
   const isTelling = tellingTerms(text).length >= LEAST_TERMS
   if (statesRule(text)) return RULE
@@ -97,7 +105,7 @@ interface Told {
 
 /** A message with its weight: whole, or its weightiest sentences in order. */
 function told(text: string, isWork: boolean): Told {
-  const read = text.replaceAll(CODE, ' [code] ').trim()
+  const read = text.replaceAll(FENCED, ' [code] ').trim()
   const sentences = spokenSentences(isLong(read) ? aroundPasted(read) : read)
     .filter(isSpoken)
     .map((sentence, at): Weighed => ({ text: sentence, weight: weightOf(sentence, isWork), at }))
@@ -149,12 +157,10 @@ function statementOf(
 }
 
 // The text that programs put before the user's reason for refusing a call.
-const REFUSED_BECAUSE = /\b(?:the user said|the user provided the following reason[^:\n]{0,80}):\s*(?<words>\S[^]*)/iu
-// The form in which programs report the answer to each of their questions.
-const ANSWERED = /"([^"\n]{1,400})"\s*=\s*"([^"\n]{1,400})"/gu
-
+export const REFUSED_BECAUSE =
+  /\b(?:the user said|the user provided the following reason[^:\n]{0,80}):\s*(?<words>\S[^]*)/iu
 /** The statements in the results of calls: refusals with their reasons, and answers to questions. */
-export function statementsInResults(works: readonly Work[]): NewItem[] {
+function statementsInResults(works: readonly Work[]): NewItem[] {
   return works.flatMap(({ call, query, result }): NewItem[] => {
     if (result === undefined) return []
     const words = REFUSED_BECAUSE.exec(result.text)?.groups?.['words']
@@ -182,5 +188,7 @@ export function statementsIn(
     const item = statementOf(message, messages[at - 1], names.get(message.messageId), isWork)
     return item === undefined ? [] : [item]
   })
-  return [...said, ...statementsInResults(works)].toSorted((a, b) => (a.sourceRevisions[0] ?? 0) - (b.sourceRevisions[0] ?? 0))
+  return [...said, ...statementsInResults(works)].toSorted(
+    (a, b) => (a.sourceRevisions[0] ?? 0) - (b.sourceRevisions[0] ?? 0),
+  )
 }

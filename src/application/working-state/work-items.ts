@@ -80,13 +80,17 @@ function closeAnswered(editor: StateEditor, messages: readonly ReportMessage[]):
 const NOTHING_SAID = /^(?:\s*\[[\w -]{1,40}\])*\s*$/u
 
 /** The lines of a text that say something: no code, no rules of a table, no headings without words. */
-const linesOf = (text: string): string[] =>
+export const linesOf = (text: string): string[] =>
   text
     .replaceAll(/```[^]*?(?:```|$)/gu, '\n')
     .split('\n')
     .map((line) => line.replace(/^\s*(?:[-*#>|]+|\d+[.)])\s*/u, '').trim())
     .filter((line) => !/[:：]\**$/u.test(line))
-    .filter((line) => (line.match(/\p{L}{2,}|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/gu)?.length ?? 0) >= 3 || /https?:|[0-9a-f]{7,}/u.test(line))
+    .filter(
+      (line) =>
+        (line.match(/\p{L}{2,}|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/gu)?.length ?? 0) >= 3 ||
+        /https?:|[0-9a-f]{7,}/u.test(line),
+    )
 
 /** Whether a message of the agent ends a turn: it calls no tool, and the next message is the user's, if there is one. */
 export const endsTurn = (message: ReportMessage, next: ReportMessage | undefined): boolean =>
@@ -109,14 +113,15 @@ function updateReport(editor: StateEditor, messages: readonly ReportMessage[]): 
 }
 
 /** The first and the last line of an output that say something. */
-function outcomeOf(output: readonly string[]): string {
+export function outcomeOf(output: readonly string[]): string {
   const lines = output.filter((line) => /\p{L}{3}|\d/u.test(line))
   const [first = '', last = ''] = [lines[0], lines.at(-1)]
   return lines.length < 2 ? quote(first, MOST_OUTPUT) : `${quote(first, MOST_OUTPUT)} … ${quote(last, MOST_OUTPUT)}`
 }
 
 /** A command without the change of directory before it. */
-const withoutFolder = (command: string): string => command.replace(/^cd (?:"[^"]*"|'[^']*'|[^&;\s]+) ?(?:&&|;) ?/u, '')
+export const withoutFolder = (command: string): string =>
+  command.replace(/^cd (?:"[^"]*"|'[^']*'|[^&;\s]+) ?(?:&&|;) ?/u, '')
 
 const REFUSED = /\b(?:the user said|the user provided the following reason|the user (?:doesn't|does not) want)/iu
 
@@ -140,7 +145,9 @@ function updateResults(editor: StateEditor, works: readonly Work[], failures: Re
   const lines = new ResultLines(works)
   const holding = [...last.values()].filter(
     (work) =>
-      !REFUSED.test(work.result?.text ?? '') && !failures.has(work) && (!restsOnFiles(work) || work.position > lastEdit),
+      !REFUSED.test(work.result?.text ?? '') &&
+      !failures.has(work) &&
+      (!restsOnFiles(work) || work.position > lastEdit),
   )
   for (const work of holding.slice(-MOST_RESULTS)) {
     const outcome = outcomeOf(lines.of(work))
@@ -156,7 +163,8 @@ function updateResults(editor: StateEditor, works: readonly Work[], failures: Re
 function updateErrors(editor: StateEditor, works: readonly Work[], failures: readonly Failure[]): void {
   for (const item of editor.ofKind('error')) {
     const solved = works.find(
-      (work) => work.query.key === item.about && work.result !== undefined && !failures.some((each) => each.work === work),
+      (work) =>
+        work.query.key === item.about && work.result !== undefined && !failures.some((each) => each.work === work),
     )
     if (solved !== undefined) editor.close(item, solved.by.revision)
   }
@@ -167,7 +175,9 @@ function updateErrors(editor: StateEditor, works: readonly Work[], failures: rea
     if (seen.has(words)) continue
     seen.add(words)
     const weight = resolvedBy === undefined ? OPEN_ERROR : SOLVED_ERROR
-    editor.add(itemAt(work.result ?? work.by, { kind: 'error', by: 'tool', text: words, weight, about: work.query.key }))
+    editor.add(
+      itemAt(work.result ?? work.by, { kind: 'error', by: 'tool', text: words, weight, about: work.query.key }),
+    )
   }
 }
 
@@ -181,7 +191,12 @@ function updateFiles(editor: StateEditor, works: readonly Work[]): void {
     for (const path of work.query.files) {
       const known = files.find((file) => isSamePath(file.path, path))
       if (known === undefined) files.push({ path, changes: 1, by: work.by })
-      else Object.assign(known, { changes: known.changes + 1, by: work.by, path: path.length > known.path.length ? path : known.path })
+      else
+        Object.assign(known, {
+          changes: known.changes + 1,
+          by: work.by,
+          path: path.length > known.path.length ? path : known.path,
+        })
     }
   for (const { path, changes, by } of files) {
     const known = editor.ofKind('file').find(({ about }) => about !== undefined && isSamePath(about, path))

@@ -45,19 +45,19 @@ export function renderView(state: ViewState, name = state.configuration?.policy.
     name === 'working-state'
       ? workingStateParts(visibleBatches, state, maxTokens, estimator)
       : name === 'session-summary'
-      ? (isOlder ? sessionSummaryParts3 : sessionSummaryParts)(
-          {
-            batches: visibleBatches,
-            originalTask: state.originalTask === undefined ? undefined : contentText(state.originalTask.content),
-            cycles: state.cycles,
-          },
-          maxTokens,
-          estimator,
-        )
-      : (isOlder ? clipArchiveParts3 : clipArchiveParts)(
-          { batches: visibleBatches, messagesCompressed: state.messagesCompressed, cycles: state.cycles },
-          policy,
-        )
+        ? (isOlder ? sessionSummaryParts3 : sessionSummaryParts)(
+            {
+              batches: visibleBatches,
+              originalTask: state.originalTask === undefined ? undefined : contentText(state.originalTask.content),
+              cycles: state.cycles,
+            },
+            maxTokens,
+            estimator,
+          )
+        : (isOlder ? clipArchiveParts3 : clipArchiveParts)(
+            { batches: visibleBatches, messagesCompressed: state.messagesCompressed, cycles: state.cycles },
+            policy,
+          )
   const text = joinParts(parts)
   return { parts, text, tokens: ROLE_TOKENS + estimator.text(text) }
 }

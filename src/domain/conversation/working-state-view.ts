@@ -11,7 +11,7 @@ import { ITEM_KINDS, NO_STATE, type StateItem, type StateItemKind, type WorkingS
 import type { Estimator } from '../values/tokens.js'
 
 /** The id of the view's part that has the items. */
-export const STATE_PART = 'working-state'
+const STATE_PART = 'working-state'
 
 const HEADINGS: Readonly<Record<StateItemKind, string>> = {
   rule: 'Rules of the user',
@@ -31,7 +31,8 @@ const LASTING_WEIGHT = 65
 /** Approximate tokens of the lines around the items. */
 const FRAME_TOKENS = 50
 
-const sourcesText = ({ sourceRevisions }: StateItem): string => sourceRevisions.map((revision) => `r${String(revision)}`).join(', ')
+const sourcesText = ({ sourceRevisions }: StateItem): string =>
+  sourceRevisions.map((revision) => `r${String(revision)}`).join(', ')
 
 /** Of statements that correct each other, as many of the newest are shown with the first one. */
 const NEWEST_SHOWN = 2
@@ -41,7 +42,7 @@ const wordsOf = ({ text, brief, reason, next, files = [] }: StateItem, isBrief: 
     (isBrief ? (brief ?? text) : text).replaceAll(/\s*\n\s*/gu, ' / '),
     ...(reason === undefined || isBrief ? [] : [`because ${reason}`]),
     ...(next === undefined ? [] : [`next: ${next}`]),
-    ...(files.length === 0 || files.every((file) => text.includes(file)) ? [] : [`files: ${files.join(', ')}`]),
+    ...(files.every((file) => text.includes(file)) ? [] : [`files: ${files.join(', ')}`]),
   ].join('; ')
 
 /** The line of items that are shown together. `later` precedes a statement that corrects the one before it. */
@@ -141,7 +142,7 @@ function linesOf(groups: readonly ShownGroup[]): string[] {
  * The items as text: at most `maxTokens`, the most important ones if not all fit.
  * @returns undefined if there are none
  */
-export function stateText(state: WorkingState, maxTokens: number, estimator: Estimator): string | undefined {
+function stateText(state: WorkingState, maxTokens: number, estimator: Estimator): string | undefined {
   const groups = groupsOf(state)
   const all = textOf(
     groups.map((group) => ({ group, line: groupLine(group) })),
@@ -174,7 +175,9 @@ const SPEAKER = /^[\p{L}\p{N}][\p{L}\p{N} _.()-]{0,39}: (?=\S)/u
 function linesLeft(summary: string, items: string): string {
   const has = (piece: string): boolean => items.includes(piece.replaceAll(/\s+/gu, ' ').trim())
   const lines = summary.split('\n')
-  const left = lines.filter((line) => !line.replace(SPEAKER, '').split(GAP).every(has) && !/^\[\d{4}-\d\d-\d\d\]$/u.test(line))
+  const left = lines.filter(
+    (line) => !line.replace(SPEAKER, '').split(GAP).every(has) && !/^\[\d{4}-\d\d-\d\d\]$/u.test(line),
+  )
   return left.length === lines.length ? summary : left.join('\n')
 }
 

@@ -35,7 +35,9 @@ const MOST_ENDED = 60
 function withoutOldEnded(items: readonly StateItem[]): StateItem[] {
   const ended = items.filter(isEnded)
   if (ended.length <= MOST_ENDED) return [...items]
-  const oldest = new Set(ended.toSorted((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0)).slice(0, ended.length - MOST_ENDED))
+  const oldest = new Set(
+    ended.toSorted((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0)).slice(0, ended.length - MOST_ENDED),
+  )
   return items.filter((item) => !oldest.has(item))
 }
 

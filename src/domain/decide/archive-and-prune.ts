@@ -4,13 +4,7 @@
  */
 import { either as E } from 'fp-ts'
 import { legalCuts } from '../compaction/cut-rules.js'
-import {
-  archivedContent,
-  batchLabel,
-  carriedBatch,
-  withWorkingState,
-  workingStateOf,
-} from '../conversation/batch.js'
+import { archivedContent, batchLabel, carriedBatch, withWorkingState, workingStateOf } from '../conversation/batch.js'
 import { callGroups, callName } from '../conversation/call-groups.js'
 import type { Chunk, Conversation } from '../conversation/conversation.js'
 import { applyOperations } from '../conversation/working-state.js'

@@ -48,7 +48,12 @@ export function recordChunk(state: Conversation, command: RecordChunk): Decision
 }
 
 /** The optional fields of a summary, as an event has them. */
-const fieldsOf = ({ sections, operations, stateRules, rejectedOperations }: Omit<SummaryResult, 'summary' | 'summarizer'>) => ({
+const fieldsOf = ({
+  sections,
+  operations,
+  stateRules,
+  rejectedOperations,
+}: Omit<SummaryResult, 'summary' | 'summarizer'>) => ({
   ...(sections === undefined ? {} : { sections }),
   ...(operations === undefined ? {} : { operations: [...operations] }),
   ...(stateRules === undefined ? {} : { stateRules }),
@@ -90,7 +95,5 @@ export function setSummaryAside(
     'messageIds' in of
       ? { messageIds: [...of.messageIds], ...(of.continues === undefined ? {} : { continues: of.continues }) }
       : { sourceBatchIds: [...of.sourceBatchIds] }
-  return E.right([
-    { type: 'SummarySetAside', data: { ...ids, summary, ...fieldsOf(result), summarizer } },
-  ])
+  return E.right([{ type: 'SummarySetAside', data: { ...ids, summary, ...fieldsOf(result), summarizer } }])
 }

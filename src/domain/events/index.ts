@@ -51,10 +51,6 @@ export type { RetentionReceipt } from './retention-run-completed.js'
 export {
   ITEM_KINDS,
   NO_STATE,
-  rejectedOperationSchema,
-  stateItemSchema,
-  stateOperationSchema,
-  workingStateSchema,
   type RejectedOperation,
   type StateItem,
   type StateItemKind,

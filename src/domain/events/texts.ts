@@ -11,7 +11,13 @@ export const ERASED = '[erased]'
 const ERASED_HASH = '0'.repeat(64)
 
 /** The texts with one key, which are erased together. `whole`: texts of a conversation that belong to no message in particular. */
-export type Unit = `message:${string}` | `chunk:${string}` | `batch:${string}` | `state:${string}` | `aside:${string}` | 'whole'
+export type Unit =
+  | `message:${string}`
+  | `chunk:${string}`
+  | `batch:${string}`
+  | `state:${string}`
+  | `aside:${string}`
+  | 'whole'
 
 export const messageUnit = (messageId: string): Unit => `message:${messageId}`
 export const chunkUnit = (chunkId: string): Unit => `chunk:${chunkId}`

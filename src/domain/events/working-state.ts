@@ -33,7 +33,7 @@ const words = {
   files: z.array(z.string()).optional(),
 }
 
-export const stateItemSchema = z.object({
+const stateItemSchema = z.object({
   /** A letter for the kind and the revision of the first source, as `R163`. */
   id,
   kind: z.enum(ITEM_KINDS),
