@@ -262,6 +262,10 @@ describe('flags of the policy', () => {
     expect(flags.map(({ key }) => key)).toEqual(Object.keys(single))
     expect(flags.find(({ key }) => key === 'model')?.flag).toBe('agent-model')
     expect(flags.find(({ key }) => key === 'maxSummaryTokens')?.flag).toBe('max-summary-tokens')
-    expect(flags.find(({ key }) => key === 'view')?.choices).toEqual(['clip-archive', 'session-summary', 'working-state'])
+    expect(flags.find(({ key }) => key === 'view')?.choices).toEqual([
+      'clip-archive',
+      'session-summary',
+      'working-state',
+    ])
   })
 })

@@ -17,7 +17,7 @@ import { judgedOf } from '../loss-report/forgotten.js'
 import { quote } from '../../domain/text/quote.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
 import type { MissingContext } from './missing-context.js'
-import { REFUSED_BECAUSE } from '../working-state/statements.js'
+import { refusalIn } from '../../domain/text/refusals.js'
 import { endsTurn, linesOf, outcomeOf, withoutFolder } from '../working-state/work-items.js'
 import { ResultLines } from '../working-state/result-lines.js'
 import { todoListOf } from '../working-state/todo-list.js'
@@ -156,7 +156,7 @@ function commandEntries(
   return [...last.values()]
     .filter((work) => work.query.answer !== 'files' || newest.has(work))
     .filter(
-      ({ by, result }) => missingIds.has(by.messageId) && result !== undefined && !REFUSED_BECAUSE.test(result.text),
+      ({ by, result }) => missingIds.has(by.messageId) && result !== undefined && refusalIn(result.text) === undefined,
     )
     .toSorted((a, b) => b.position - a.position)
     .map((work) => {
@@ -199,7 +199,7 @@ const ofKind = (
 /** Calls that the user refused, with the user's words. */
 function refusalEntries(works: readonly Work[]): RecallEntry[] {
   return works.flatMap(({ call, query, result }) => {
-    const words = result === undefined ? undefined : REFUSED_BECAUSE.exec(result.text)?.groups?.['words']
+    const words = result === undefined ? undefined : refusalIn(result.text)
     return words === undefined || result === undefined
       ? []
       : [entry('rules', `refused ${call.name}(${query.subject}): ${quoted(words, MOST_RULE)}`, result)]

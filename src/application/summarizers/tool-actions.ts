@@ -2,6 +2,7 @@
 import { answeredCalls, resultsByCall, toolOfCall } from '../../domain/conversation/call-groups.js'
 import { headOf } from '../../domain/text/clean-text.js'
 import { quote } from '../../domain/text/quote.js'
+import { refusalIn } from '../../domain/text/refusals.js'
 import { digestOutput, type OutputDigest } from '../../domain/text/sentences.js'
 import { argumentsOf, pathOf, queryOf, type CallQuery, type NamedCall } from '../../domain/tools/call-query.js'
 import { PATH_ARGUMENTS, seemsToChange, seemsToRead, type ToolUse } from '../../domain/tools/tool-shapes.js'
@@ -20,6 +21,8 @@ export interface ToolAction {
   readonly file: string | undefined
   readonly subject: string
   readonly failed: boolean
+  /** The user refused the call, and said why. */
+  readonly isRefused?: true
   /** The outcome in a few words; undefined if the chunk has no result. */
   readonly outcome: string | undefined
 }
@@ -28,6 +31,8 @@ export interface ToolAction {
 const MAX_PARSED_CHARACTERS = 20_000
 const MAX_SUBJECT_CHARACTERS = 110
 const MAX_OUTCOME_CHARACTERS = 140
+/** The words with which the user refused a call are kept whole, if they are not long. */
+const MAX_REFUSAL_CHARACTERS = 400
 
 /** A call with arguments that are short enough to be read; of longer ones, the texts at their beginning. */
 function readableCall(call: ToolCall): NamedCall {
@@ -129,6 +134,14 @@ function actionOf(toolCall: ToolCall, result: MessageToSummarize | undefined, me
     subject: use === 'other' ? quote(argumentsText(call), MAX_SUBJECT_CHARACTERS) : subject,
   }
   if (result === undefined) return { ...base, failed: false, outcome: undefined }
+  const words = refusalIn(textOf(result.content))
+  if (words !== undefined)
+    return {
+      ...base,
+      failed: true,
+      isRefused: true,
+      outcome: `refused, the user said: ${quote(words, MAX_REFUSAL_CHARACTERS)}`,
+    }
   const digest = digestOutput(textOf(result.content))
   const failed = hasFailed(result, effect, digest)
   return { ...base, failed, outcome: outcomeOf(effect, failed, digest) }

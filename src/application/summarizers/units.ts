@@ -220,7 +220,7 @@ function actionUnit(action: ToolAction, message: MessageToSummarize | undefined)
     kind: 'action',
     weight: 1,
     givesOrders: false,
-    score: ACTION_SCORE[action.effect] + (action.failed ? 0.5 : 0),
+    score: ACTION_SCORE[action.effect] + (action.isRefused === true ? 1.5 : action.failed ? 0.5 : 0),
   }
 }
 

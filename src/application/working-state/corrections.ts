@@ -118,22 +118,40 @@ function contradicts(later: Features, earlier: Features, alike: number): boolean
 /** Only statements of this weight are worth a correction: rules, values, preferences, decisions, requests with a value. */
 const LEAST_WEIGHT = 55
 
-/** The group of statements that a later one corrects; undefined if it corrects none. */
-export function correctedBy(text: string, groups: readonly ItemGroup[]): ItemGroup | undefined {
-  const later = featuresOf(text)
-  const least = CORRECTS.test(text) ? LEAST_ALIKE.corrects : MAY_CORRECT.test(text) ? LEAST_ALIKE.mayCorrect : undefined
-  const lasting = groups.filter((group) => group.some(({ weight }) => weight >= LEAST_WEIGHT))
-  const featured = lasting.map((group) => ({ group, features: group.map((item) => featuresOf(item.text)) }))
-  const rarity = new Rarity(featured.flatMap(({ features }) => features))
-  let best: { readonly group: ItemGroup; readonly alike: number } | undefined
-  for (const { group, features } of featured) {
-    const scores = features.map((earlier) => ({ earlier, alike: likeness(later, earlier, rarity) }))
-    const alike = Math.max(...scores.map((score) => score.alike))
-    const isMeant =
-      (least !== undefined && alike >= least) || scores.some((score) => contradicts(later, score.earlier, score.alike))
-    if (isMeant && (best === undefined || alike >= best.alike)) best = { group, alike }
+/** Finds corrections, and keeps what it compares of each text. */
+export class Corrections {
+  readonly #features = new Map<string, Features>()
+
+  #featuresOf(text: string): Features {
+    const known = this.#features.get(text)
+    if (known !== undefined) return known
+    const features = featuresOf(text)
+    this.#features.set(text, features)
+    return features
   }
-  if (best !== undefined || least === undefined || !VALUES.test(text)) return best?.group
-  // "Never mind the old figure" names no subject: the last value is meant.
-  return lasting.findLast((group) => group.some((item) => /\d/u.test(item.text)))
+
+  /** The group of statements that a later one corrects; undefined if it corrects none. */
+  correctedBy(text: string, groups: readonly ItemGroup[]): ItemGroup | undefined {
+    const later = this.#featuresOf(text)
+    const least = CORRECTS.test(text)
+      ? LEAST_ALIKE.corrects
+      : MAY_CORRECT.test(text)
+        ? LEAST_ALIKE.mayCorrect
+        : undefined
+    const lasting = groups.filter((group) => group.some(({ weight }) => weight >= LEAST_WEIGHT))
+    const featured = lasting.map((group) => ({ group, features: group.map((item) => this.#featuresOf(item.text)) }))
+    const rarity = new Rarity(featured.flatMap(({ features }) => features))
+    let best: { readonly group: ItemGroup; readonly alike: number } | undefined
+    for (const { group, features } of featured) {
+      const scores = features.map((earlier) => ({ earlier, alike: likeness(later, earlier, rarity) }))
+      const alike = Math.max(...scores.map((score) => score.alike))
+      const isMeant =
+        (least !== undefined && alike >= least) ||
+        scores.some((score) => contradicts(later, score.earlier, score.alike))
+      if (isMeant && (best === undefined || alike >= best.alike)) best = { group, alike }
+    }
+    if (best !== undefined || least === undefined || !VALUES.test(text)) return best?.group
+    // "Never mind the old figure" names no subject: the last value is meant.
+    return lasting.findLast((group) => group.some((item) => /\d/u.test(item.text)))
+  }
 }

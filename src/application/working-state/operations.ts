@@ -12,7 +12,7 @@ import { toReportMessage } from '../loss-report/compaction-reports.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
 import { worksOf } from '../loss-report/tool-calls.js'
 import { addAgentItems } from './agent-items.js'
-import { correctedBy } from './corrections.js'
+import { Corrections } from './corrections.js'
 import { StateEditor, type NewItem } from './state-editor.js'
 import { CORRECTION, LASTING, statementsIn } from './statements.js'
 import { updateWork } from './work-items.js'
@@ -24,8 +24,8 @@ export const STATE_RULES = 'rules-1'
 export type StateMessage = MessageToSummarize & { readonly revision: number; readonly tokens: number }
 
 /** Adds a statement, together with what it corrects. */
-function addStatement(editor: StateEditor, statement: NewItem): void {
-  const corrected = correctedBy(
+function addStatement(editor: StateEditor, statement: NewItem, corrections: Corrections): void {
+  const corrected = corrections.correctedBy(
     statement.text,
     editor.groups.filter((group) => group[0]?.kind === 'statement' || group[0]?.kind === 'rule'),
   )
@@ -88,10 +88,11 @@ export async function operationsFor(
       role === 'user' && name !== undefined ? [[messageId, name] as const] : [],
     ),
   )
+  const corrections = new Corrections()
   const isDialogue = works.length === 0 && names.size > 0
   for (const statement of statementsIn(reported, works, names)) {
     if (isPauseDue()) await pause()
-    if (!isDialogue || statement.weight >= LASTING) addStatement(editor, statement)
+    if (!isDialogue || statement.weight >= LASTING) addStatement(editor, statement, corrections)
   }
   updateWork(editor, reported, works)
   await addAgentItems(editor, messages, reported, { maxTokens: maxFacts, isDialogue })

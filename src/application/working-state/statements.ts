@@ -5,6 +5,7 @@
 import { hasCue } from '../../domain/text/cues.js'
 import { collectIdentifiers } from '../../domain/text/identifiers.js'
 import { numbersIn } from '../../domain/text/numbers.js'
+import { refusalIn } from '../../domain/text/refusals.js'
 import { statesRule } from '../../domain/text/rules.js'
 import { aroundPasted, isLong, isSpoken, kindOfSentence, spokenSentences } from '../../domain/text/speech.js'
 import { ANSWERED, FENCED } from '../loss-report/items.js'
@@ -156,14 +157,11 @@ function statementOf(
   return weight === 0 || text === '' ? undefined : statement(named(text), weight, message, named(brief))
 }
 
-// The text that programs put before the user's reason for refusing a call.
-export const REFUSED_BECAUSE =
-  /\b(?:the user said|the user provided the following reason[^:\n]{0,80}):\s*(?<words>\S[^]*)/iu
 /** The statements in the results of calls: refusals with their reasons, and answers to questions. */
 function statementsInResults(works: readonly Work[]): NewItem[] {
   return works.flatMap(({ call, query, result }): NewItem[] => {
     if (result === undefined) return []
-    const words = REFUSED_BECAUSE.exec(result.text)?.groups?.['words']
+    const words = refusalIn(result.text)
     if (words !== undefined)
       return [statement(`refused ${call.name}(${query.subject}): ${words.slice(0, MOST_CHARACTERS)}`, RULE, result)]
     if (query.use !== 'ask' || result.isError === true) return []

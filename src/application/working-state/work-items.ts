@@ -4,6 +4,7 @@
  */
 import { isSamePath } from '../../domain/tools/call-query.js'
 import { quote } from '../../domain/text/quote.js'
+import { isRefusal } from '../../domain/text/refusals.js'
 import type { StateItem } from '../../domain/events/index.js'
 import { failuresIn, type Failure } from '../loss-report/failures.js'
 import { runningIn } from '../loss-report/running.js'
@@ -123,8 +124,6 @@ export function outcomeOf(output: readonly string[]): string {
 export const withoutFolder = (command: string): string =>
   command.replace(/^cd (?:"[^"]*"|'[^']*'|[^&;\s]+) ?(?:&&|;) ?/u, '')
 
-const REFUSED = /\b(?:the user said|the user provided the following reason|the user (?:doesn't|does not) want)/iu
-
 /** Whether a result may change with the files: a status, a build, a test. */
 const restsOnFiles = ({ query }: Work): boolean => query.answer === 'state' || query.answer === 'waits'
 
@@ -145,9 +144,7 @@ function updateResults(editor: StateEditor, works: readonly Work[], failures: Re
   const lines = new ResultLines(works)
   const holding = [...last.values()].filter(
     (work) =>
-      !REFUSED.test(work.result?.text ?? '') &&
-      !failures.has(work) &&
-      (!restsOnFiles(work) || work.position > lastEdit),
+      !isRefusal(work.result?.text ?? '') && !failures.has(work) && (!restsOnFiles(work) || work.position > lastEdit),
   )
   for (const work of holding.slice(-MOST_RESULTS)) {
     const outcome = outcomeOf(lines.of(work))

@@ -1,0 +1,11 @@
+/** What the user said when refusing a call: programs put the words into the result of the call. */
+
+/** The text of programs before the user's reason. */
+const BECAUSE = /\b(?:the user said|the user provided the following reason[^:\n]{0,80}):\s*(?<words>\S[^]*)/iu
+const REFUSED = /\bthe user (?:doesn['’]t|does not) want to (?:proceed|take this action)/iu
+
+/** The user's reason for refusing a call, in a result of that call; undefined if it has none. */
+export const refusalIn = (result: string): string | undefined => BECAUSE.exec(result)?.groups?.['words']?.trim()
+
+/** Whether a result says that the user refused the call. */
+export const isRefusal = (result: string): boolean => REFUSED.test(result) || refusalIn(result) !== undefined
