@@ -4,7 +4,6 @@
  * empty database that src/adapters/pglite/database-template.ts loads, if `dist` has none for this version of the engine. Other
  * arguments of the command are passed to the compiler.
  */
-import { PGlite } from '@electric-sql/pglite'
 import { build } from 'esbuild'
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -15,6 +14,7 @@ import { basename, dirname, extname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { brotliCompress, constants } from 'node:zlib'
+import { createEmptyDatabase } from './empty-database.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const dist = join(root, 'dist')
@@ -26,19 +26,7 @@ async function makeTemplate() {
   )
   const name = `pglite-${version}.template`
   if (existsSync(join(dist, name))) return
-  const db = await PGlite.create()
-  // A ledger has one database and uses neither comments nor the information schema: without them, it takes 25 MB instead
-  // of 40 MB, and its template a third less.
-  await db.exec(`update pg_database set datistemplate = false where datname <> current_database()`)
-  for (const { datname } of (await db.query('select datname from pg_database where datname <> current_database()'))
-    .rows)
-    await db.exec(`drop database ${datname}`)
-  await db.exec('set allow_system_table_mods = on; truncate pg_description; drop schema information_schema cascade')
-  await db.exec('vacuum full')
-  // The first file of the write-ahead log contains everything again. After the switch, it is removed instead of reused.
-  await db.exec('set wal_recycle = off')
-  await db.query('select pg_switch_wal()')
-  await db.exec('checkpoint')
+  const db = await createEmptyDatabase()
   const archive = Buffer.from(await (await db.dumpDataDir('none')).arrayBuffer())
   await db.close()
   // A window over the whole archive.

@@ -7,7 +7,7 @@ import { buildSync } from 'esbuild'
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeEmptyFolder } from './empty-folder.mjs'
+import { writeEmptyDatabases } from './empty-databases.mjs'
 import { writeScript } from './source-bundle.mjs'
 
 /** Has the time at which the last build of a test run began. */
@@ -43,7 +43,7 @@ function build() {
 export default async function compile() {
   build()
   await writeScript()
-  await writeEmptyFolder()
+  await writeEmptyDatabases()
   const programs = join('test', 'support', 'programs')
   buildSync({
     entryPoints: readdirSync(programs).map((file) => join(programs, file)),

@@ -7,10 +7,12 @@
  */
 import { PGlite } from '@electric-sql/pglite'
 import { vector } from '@electric-sql/pglite-pgvector'
-import { copyEmptyFolder } from './empty-folder.mjs'
+import { copyEmptyLedger, readEmptyDatabase, readEmptyLedger } from './empty-databases.mjs'
 import { readTemplate } from './template-file.mjs'
 
 let template
+let emptyDatabase
+let emptyLedger
 
 /** The engine's timer of ten seconds would keep the worker alive (`freeTimers` in src/adapters/pglite/sql.ts). */
 function unrefTimers(db) {
@@ -34,34 +36,100 @@ function unrefTimers(db) {
  */
 const START_PARAMS = [...PGlite.defaultStartParams, '-c', 'shared_buffers=4MB', '-c', 'wal_init_zero=off']
 
-async function startEngine() {
-  const db = new PGlite({ loadDataDir: await engines.template(), extensions: { vector }, startParams: START_PARAMS })
+async function startEngine(loadDataDir) {
+  const db = new PGlite({ loadDataDir, extensions: { vector }, startParams: START_PARAMS })
   unrefTimers(db)
   await db.waitReady
   await db.exec("set statement_timeout = '1s'; select 1; set statement_timeout = 0")
+  return db
+}
+
+async function startEmpty() {
+  const db = await startEngine((emptyDatabase ??= readEmptyDatabase()))
   await db.exec('create extension vector with schema public; create schema context_ledger')
   return db
 }
 
-/** Everything that a test can have left: the ledger's schema, settings of the session, temporary tables. */
-const EMPTY = [
-  'rollback',
-  'discard all',
-  'drop schema if exists context_ledger cascade',
-  'create schema context_ledger',
-]
+/** What a session can have left: a transaction, settings, temporary tables. */
+const SESSION = ['rollback', 'discard all']
+const EMPTY = [...SESSION, 'drop schema if exists context_ledger cascade', 'create schema context_ledger']
 
 /** Tables that a test made elsewhere. An engine with one is not used again. */
 const FOREIGN = `select count(*)::int as count from pg_class where relkind = 'r'
   and relnamespace not in (select oid from pg_namespace where nspname like 'pg\\_%' or nspname = 'information_schema')`
 
+/** What each statement that changes the schema of a database changes: its rows of these catalogs, by their transaction. */
+const CATALOGS = [
+  'pg_attribute where attrelid >= 16384',
+  'pg_attrdef where oid >= 16384',
+  'pg_trigger where oid >= 16384',
+  'pg_proc where oid >= 16384',
+  'pg_constraint where oid >= 16384',
+  'pg_index where indexrelid >= 16384',
+  'pg_rewrite where oid >= 16384',
+  'pg_type where oid >= 16384',
+  'pg_namespace',
+  'pg_db_role_setting',
+  'pg_extension',
+]
+const COUNTS = CATALOGS.map((rows) => `(select concat(count(*), ' ', sum(xmin::text::int8)) from ${rows})`).join(', ')
+const SCHEMA = `select concat_ws(' ', ${COUNTS},
+  (select concat(count(*), ' ', sum(oid::int8), md5(string_agg(relname, ' ' order by oid)))
+   from pg_class where oid >= 16384 and relkind <> 't')) as schema`
+
+const schemaOf = async (db) => (await db.query(SCHEMA)).rows[0].schema
+
+const TABLES = `select relname as name, pg_relation_size(oid) > 0 as has_rows from pg_class
+  where relkind = 'r' and relnamespace = 'context_ledger'::regnamespace`
+
+/** The engines with an empty ledger, and what such a ledger contains. */
+const ledgers = { free: [], schema: '', rows: new Map() }
+
+async function startLedger() {
+  const db = await startEngine((emptyLedger ??= readEmptyLedger()))
+  if (ledgers.schema === '') {
+    ledgers.schema = await schemaOf(db)
+    const { rows } = await db.query(TABLES)
+    for (const { name } of rows.filter(({ has_rows: hasRows }) => hasRows))
+      ledgers.rows.set(name, JSON.stringify((await db.query(`select * from context_ledger.${name}`)).rows))
+  }
+  return db
+}
+
+/** Removes what a test has recorded in the tables of a ledger. False if they have become other tables. */
+async function emptyTables(db) {
+  for (const statement of SESSION) await db.exec(statement)
+  if ((await schemaOf(db)) !== ledgers.schema) return false
+  const { rows } = await db.query(TABLES)
+  const used = rows.filter(({ has_rows: hasRows }) => hasRows).map(({ name }) => `context_ledger.${name}`)
+  // The table of events has a trigger that refuses it.
+  await db.exec(`set session_replication_role = replica; truncate ${used.join(', ')} restart identity;
+    delete from pg_statistic where starelid >= 16384`)
+  for (const [name, values] of ledgers.rows)
+    await db.query(
+      `insert into context_ledger.${name} select * from json_populate_recordset(null::context_ledger.${name}, $1)`,
+      [values],
+    )
+  await db.exec(`select setval(oid::regclass, 1, false) from pg_class where relkind = 'S' and oid >= 16384;
+    update context_ledger.projection_checkpoints set updated_at = clock_timestamp();
+    set session_replication_role = default`)
+  return true
+}
+
 const free = []
 /** The engines in use, by the file that uses them. */
 const used = new Map()
+/** Those of them with a ledger. */
+const withLedger = new WeakSet()
 
 async function release(db) {
   if (!used.delete(db)) return
   try {
+    if (withLedger.has(db) && (await emptyTables(db))) {
+      ledgers.free.push(db)
+      return
+    }
+    withLedger.delete(db)
     for (const statement of EMPTY) await db.exec(statement)
     if ((await db.query(FOREIGN)).rows[0].count === 0) {
       free.push(db)
@@ -73,16 +141,35 @@ async function release(db) {
   await db.close().catch(() => undefined)
 }
 
+/** Memories of closed engines. A new memory makes V8 collect the garbage of its whole heap, which takes longest. */
+const memories = []
+const PAGES = { initial: 2048, maximum: 32_768 }
+const MOST_MEMORIES = 3
+const MOST_BYTES = 2 ** 28
+
+function takeMemory() {
+  const memory = memories.pop()
+  if (memory === undefined) return new WebAssembly.Memory(PAGES)
+  new Uint8Array(memory.buffer).fill(0)
+  return memory
+}
+
+function releaseMemory(memory) {
+  if (memories.length < MOST_MEMORIES && memory.buffer.byteLength <= MOST_BYTES) memories.push(memory)
+}
+
 export const engines = {
+  memories: { take: takeMemory, release: releaseMemory },
   template: () => (template ??= readTemplate()),
-  /** An empty database for the file, from those that no file uses. */
-  async take(file) {
+  /** A database for the file, from those that no file uses: with the tables of an empty ledger, or without. */
+  async take(file, hasTables) {
     for (const [db, user] of used) if (user !== file) await release(db)
-    const db = free.pop() ?? (await startEngine())
+    const db = hasTables ? (ledgers.free.pop() ?? (await startLedger())) : (free.pop() ?? (await startEmpty()))
+    if (hasTables) withLedger.add(db)
     used.set(db, file)
     return db
   },
   release,
-  copyEmptyFolder,
+  copyEmptyLedger,
   isUsed: (db, file) => used.get(db) === file,
 }

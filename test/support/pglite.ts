@@ -20,8 +20,10 @@ export { types }
 
 interface Engines {
   template(): Promise<Blob>
-  copyEmptyFolder(folder: string): void
-  take(file: object): Promise<Package>
+  copyEmptyLedger(folder: string): void
+  /** Memories of WebAssembly. */
+  readonly memories: { take(): object; release(memory: object): void }
+  take(file: object, hasTables: boolean): Promise<Package>
   release(engine: Package): Promise<void>
   isUsed(engine: Package, file: object): boolean
 }
@@ -31,6 +33,9 @@ declare global {
   /** The engines of directories, in test files of the command line. */
   // oxlint-disable-next-line no-var -- see above
   var keptEngines: KeptEngines | undefined
+  /** How many of the next databases in memory have no tables (memory-database.ts). */
+  // oxlint-disable-next-line no-var -- see above
+  var emptyDatabases: number | undefined
   /** Whether a new folder comes from the template itself, in test files of that. */
   // oxlint-disable-next-line no-var -- see above
   var unpacksTemplate: boolean | undefined
@@ -73,11 +78,13 @@ class PooledEngine implements Pick<Package, 'exec' | 'listen' | 'close' | 'execP
     const json = (text: string): unknown => JSON.parse(text)
     this.#parsers = { [types.JSON]: json, [types.JSONB]: json, ...parsers }
     this.#serializers = serializers
-    this.waitReady = own(this.#take())
+    const empty = globalThis.emptyDatabases ?? 0
+    globalThis.emptyDatabases = Math.max(0, empty - 1)
+    this.waitReady = own(this.#take(empty === 0))
   }
 
-  async #take(): Promise<void> {
-    this.#taken = await testEngines.take(file)
+  async #take(hasTables: boolean): Promise<void> {
+    this.#taken = await testEngines.take(file, hasTables)
   }
 
   get #engine(): Package {
@@ -130,10 +137,56 @@ const quickly = (params: readonly string[] = Package.defaultStartParams): string
   'wal_init_zero=off',
 ]
 
-/** A database in a folder. A new one is a copy of the files that the template contains. */
+/** A database in a folder. A new one is a copy of an empty ledger (empty-databases.mjs). */
 function startInFolder(target: typeof Package, { loadDataDir, ...options }: PGliteOptions, folder: string): Package {
-  if (loadDataDir !== undefined) testEngines.copyEmptyFolder(folder)
-  return new target({ ...options, startParams: quickly(options.startParams) })
+  if (loadDataDir !== undefined) testEngines.copyEmptyLedger(folder)
+  return startInMemory(testEngines.memories.take(), target, { ...options, startParams: quickly(options.startParams) })
+}
+
+/** Starts an engine in the memory of an earlier one, and releases the memory when the engine is closed. */
+function startInMemory(memory: object, target: typeof Package, options: PGliteOptions): Package {
+  const { fs } = options
+  const init = fs?.init.bind(fs)
+  if (fs !== undefined && init !== undefined)
+    fs.init = async (...words) => {
+      const { emscriptenOpts } = await init(...words)
+      return { emscriptenOpts: Object.assign(emscriptenOpts, { wasmMemory: memory }) }
+    }
+  const db = new target(options)
+  const endTimers = recordTimers(db)
+  const close = db.close.bind(db)
+  db.close = async () => {
+    await close()
+    endTimers()
+    testEngines.memories.release(memory)
+  }
+  return db
+}
+
+/** Records the timers that the statements of an engine arm. The result ends them: they would run in its memory. */
+function recordTimers(db: Package): () => void {
+  const timers = new Set<NodeJS.Timeout>()
+  const statement = db.execProtocolRawSync.bind(db)
+  db.execProtocolRawSync = (message) => {
+    const { setTimeout } = globalThis
+    const recording = (callback: () => void, ms?: number): NodeJS.Timeout => {
+      const timer = setTimeout(() => {
+        timers.delete(timer)
+        callback()
+      }, ms)
+      timers.add(timer)
+      return timer
+    }
+    globalThis.setTimeout = Object.assign(recording, { __promisify__: setTimeout.__promisify__ })
+    try {
+      return statement(message)
+    } finally {
+      globalThis.setTimeout = setTimeout
+    }
+  }
+  return () => {
+    for (const timer of timers) clearTimeout(timer)
+  }
 }
 
 /** The package's class, which takes an engine of the worker for a database in memory. */
