@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from '@jest/globals'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openFolder } from '../../src/adapters/pglite/sql.js'
+import { openFolder, openMemory } from '../../src/adapters/pglite/sql.js'
 import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.js'
 import { createPostgresClaims } from '../../src/adapters/postgres/claims.js'
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
@@ -14,17 +14,19 @@ import { describeClaims } from '../contracts/claims.js'
 import { describeEventStore, type OpenedStore } from '../contracts/event-store.js'
 import { appended, collect, eventNamed, eventsNamed } from '../support/events.js'
 import { longDescribe, longTest } from '../support/length.js'
-import { openTestDatabase } from '../support/memory-database.js'
+
+/** The database of all tests of a suite, which is empty for each of them. */
+interface Shared {
+  readonly database: () => Promise<Database>
+  readonly reset: () => Promise<Database>
+  readonly close: () => Promise<void>
+}
 
 /**
  * One engine for all tests of a suite, emptied between them: opening one takes half a second and 300 MB that are never
  * freed.
  */
-function shared(openDatabase: () => Promise<Database>): {
-  database: () => Promise<Database>
-  reset: () => Promise<Database>
-  close: () => Promise<void>
-} {
+function shared(openDatabase: () => Promise<Database>): Shared {
   let db: Database | undefined
   const database = async (): Promise<Database> => (db ??= await openDatabase())
   return {
@@ -43,7 +45,28 @@ function shared(openDatabase: () => Promise<Database>): {
   }
 }
 
-const memory = shared(openTestDatabase)
+/** A database in memory for each test: the engines of the worker are emptied more quickly than their tables are made. */
+function inMemory(): Shared {
+  let db: Database | undefined
+  const close = async (): Promise<void> => {
+    const open = db
+    db = undefined
+    await open?.close()
+  }
+  const database = async (): Promise<Database> => (db ??= await openMemory())
+  return {
+    database,
+    async reset() {
+      await close()
+      const open = await database()
+      await migrateLog(open)
+      return open
+    },
+    close,
+  }
+}
+
+const memory = inMemory()
 const folders: string[] = []
 const folder = shared(async () => {
   if (folders.length === 0) folders.push(await mkdtemp(join(tmpdir(), 'ledger-')))
@@ -112,7 +135,7 @@ describe('streams whose recorded revision differs from their events', () => {
   })
 })
 
-async function opened(on: ReturnType<typeof shared>): Promise<OpenedStore> {
+async function opened(on: Shared): Promise<OpenedStore> {
   const db = await on.reset()
   return {
     store: createPostgresEventStore(db),

@@ -7,7 +7,7 @@ import { flagsOfCommand } from '../../src/interfaces/cli/command.js'
 import { commands, groups } from '../../src/interfaces/cli/commands/index.js'
 import { settings, settingsFor } from '../../src/interfaces/cli/flags.js'
 import { helpOf } from '../../src/interfaces/cli/parser.js'
-import { spawnCli } from '../support/cli.js'
+import { runCli } from '../support/cli.js'
 
 const everyCommand = [
   ...commands.map((command) => ({ path: command.words.split(' ')[0] ?? '', command })),
@@ -49,14 +49,14 @@ describe('the hint after an error', () => {
     { words: ['serach'], hint: '`context-ledger --help` lists the commands.' },
     { words: ['context', 'a', '--model', 'b'], hint: '`context-ledger context --help` shows its flags and examples.' },
   ])('names the help for $words', async ({ words, hint }) => {
-    const { status, stderr } = await spawnCli(words, { cwd: folder })
+    const { status, stderr } = await runCli(words, { cwd: folder })
     expect([status, stderr.trimEnd().split('\n').at(-1)]).toEqual([2, hint])
   })
 
   it.each([['import', 'missing.jsonl'], ['list'], ['search', '--queries', 'missing.jsonl']])(
     'does not follow an error of a file: %s %s',
     async (...words) => {
-      const { status, stderr } = await spawnCli(words, { cwd: folder })
+      const { status, stderr } = await runCli(words, { cwd: folder })
       expect(status).toBe(2)
       expect(stderr).toMatch(/^error: [^\n]+\n$/u)
     },

@@ -66,7 +66,7 @@ it('gives the directory to a process that writes or verifies, without a word', a
   expect((await run('context', 'run')).stdout).toContain('opens at nine')
 })
 
-it.each(isLong ? (['SIGKILL', 'SIGSTOP'] as const) : (['SIGKILL'] as const))('is replaced after %s', async (signal) => {
+longTest.each(['SIGKILL', 'SIGSTOP'] as const)('is replaced after %s', async (signal) => {
   const resident = await startResident()
   resident.kill(signal)
   if (signal === 'SIGKILL') await ended(resident)

@@ -7,7 +7,7 @@ import { createMemoryKeyVault } from '../../src/adapters/memory/key-vault.js'
 import { sessionWriters } from '../../src/application/handoff/writers/index.js'
 import { openLedger, type ErasureTarget, type Ledger, type MessageInput } from '../../src/index.js'
 import { SMALL } from '../support/conversations.js'
-import { isLong } from '../support/length.js'
+import { isLong, longTest } from '../support/length.js'
 import { logText } from '../support/log-text.js'
 import { keepEngines } from '../support/kept-engines.js'
 
@@ -110,7 +110,7 @@ it('a note for the agent is erased with what it quotes; a user, a model or a fil
   }
 })
 
-it('an original is erased after its copy was erased as a whole', async () => {
+longTest('an original is erased after its copy was erased as a whole', async () => {
   const ledger = await open()
   try {
     const [, copy = ''] = await handedOver(ledger, PROGRAMS.slice(0, 1))

@@ -9,7 +9,7 @@ import { openLedger } from '../../src/library/compose.js'
 import type { Ledger } from '../../src/library/ledger.js'
 import { keyVaultError, type KeyVault } from '../../src/ports/key-vault.js'
 import { programFile } from '../support/child.js'
-import { isLong } from '../support/length.js'
+import { isLong, longTest } from '../support/length.js'
 import { shinglesInFiles } from '../support/shingles.js'
 
 const LONG = 300_000
@@ -68,7 +68,7 @@ it(
   LONG,
 )
 
-it(
+longTest(
   'a process that is killed at any step leaves an erasure that the next one completes',
   async () => {
     const places = { store: join(folder, 'ledger'), keys: join(folder, 'keys') }

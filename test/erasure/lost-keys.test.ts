@@ -4,6 +4,7 @@ import { openLedger } from '../../src/library/compose.js'
 import type { Ledger } from '../../src/library/ledger.js'
 import { startTransit, TOKEN, type TransitServer } from '../support/transit-server.js'
 import { keepEngines } from '../support/kept-engines.js'
+import { longTest } from '../support/length.js'
 
 keepEngines()
 
@@ -61,7 +62,7 @@ it(
   LONG,
 )
 
-it(
+longTest(
   'a former key that is lost after the keys are replaced does not stop the erasure',
   async () => {
     const name = await record('talk')

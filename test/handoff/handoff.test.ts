@@ -19,6 +19,7 @@ import { COMPACTED_SESSIONS } from '../support/compacted-sessions.js'
 import { handoverOf, messagesOf, readBack, type ReadMessage } from '../support/read-back.js'
 import { sessionFormats } from '../support/session-formats.js'
 import { strictChat } from '../support/strict-chat.js'
+import { repeated } from '../support/length.js'
 
 const EXAMPLE = 'examples/claude-code-session.jsonl'
 const ID = 'claude-code/3f0c2a54-7d1e-4b0a-9a86-5d0f2c7e9b11'
@@ -415,7 +416,7 @@ describe('whatever was said', () => {
           ).problems,
         ).toEqual([])
       }),
-      { numRuns: 25 },
+      { numRuns: repeated(25, 6) },
     )
     expect(messages).toBeGreaterThan(50)
   })

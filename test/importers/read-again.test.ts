@@ -8,7 +8,7 @@ import { openLedger, type Ledger } from '../../src/index.js'
 import { hasSqlite, insert, provideSqlite, writeSqlite } from '../support/sqlite-program.js'
 import { cursor } from '../support/written/cursor.js'
 import { lines, type Raw } from '../support/written/written.js'
-import { runsOf } from '../support/length.js'
+import { runsOf, sampled } from '../support/length.js'
 
 let folder: string
 let ledger: Ledger
@@ -120,7 +120,7 @@ databases('Cursor', () => {
     return file
   }
 
-  it.each(['transcript first', 'store first', 'transcript alone first'])(
+  it.each(sampled(['transcript first', 'store first', 'transcript alone first'], 1))(
     'records a session with a store and a transcript once: %s',
     async (order) => {
       const path = 'home/.cursor/projects/srv-quay/agent-transcripts/f5a6/f5a6.jsonl'

@@ -16,6 +16,7 @@ import { SMALL, talk } from '../support/conversations.js'
 import { createHarness } from '../support/harness.js'
 import { chunkJob } from '../support/summary-jobs.js'
 import { MAKERS, plantedSecrets, randomFrom, type Planted } from '../support/planted-secrets.js'
+import { repeated } from '../support/length.js'
 
 const OFF: PolicySettings = { redaction: 'off' }
 const ON: PolicySettings = { redaction: 'on' }
@@ -76,7 +77,7 @@ describe('the write path', () => {
         expect((await ledger.append(id, messages)).recorded).toEqual([])
         expect((await ledger.context(id)).messages.length).toBeGreaterThan(0)
       }),
-      { numRuns: 150 },
+      { numRuns: repeated(150, 30) },
     )
     expect((await ledger.admin.verify()).problems).toEqual([])
   })

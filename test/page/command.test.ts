@@ -6,6 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runCli, startCli } from '../support/cli.js'
 import { jsonAs } from '../support/json.js'
+import { keepEngines } from '../support/kept-engines.js'
+import { longTest } from '../support/length.js'
+
+keepEngines()
 
 const cwd = mkdtempSync(join(tmpdir(), 'context-ledger-page-'))
 const run = async (...words: readonly string[]): ReturnType<typeof runCli> => await runCli(words, { cwd })
@@ -51,7 +55,7 @@ describe('page', () => {
     expect((await run('page', 'harbour', '--html', 'nowhere/report.html')).status).toBe(2)
   })
 
-  it('serves until it is told to end', async () => {
+  longTest('serves until it is told to end', async () => {
     const served = startCli(['page', 'harbour', '--json'], { cwd })
     const [line] = await once(served.stdout, 'data')
     const { url } = jsonAs<{ readonly url: string }>(String(line))

@@ -10,6 +10,7 @@ import { entriesAfter, newTrackedConversation } from '../../src/interfaces/proxy
 import { createSentEventReader, type SentEvent } from '../../src/domain/text/sent-events.js'
 import { parseMessage, toChatMessage } from '../../src/domain/values/message.js'
 import { chat, messages, responses } from '../support/upstream-answers.js'
+import { repeated } from '../support/length.js'
 
 const anyText = fc.string({ unit: 'binary', maxLength: 30 })
 const anyAnswer = fc.record({
@@ -23,7 +24,7 @@ const anyAnswer = fc.record({
     .uniqueArray(fc.stringMatching(/^[a-z]{1,6}$/u), { maxLength: 3 })
     .map((ids) => ids.map((id) => ({ id, name: 'read_file', input: { path: id } }))),
 })
-const runs = { numRuns: 60 }
+const runs = { numRuns: repeated(60, 20) }
 
 describe('a stream', () => {
   it('gives the same events for any chunks and line endings', () => {

@@ -4,6 +4,7 @@ import { convertToModelMessages, validateUIMessages, type UIMessage } from 'ai'
 import fc from 'fast-check'
 import { openLedger, type Ledger } from '../../src/index.js'
 import { loadUIMessages, saveUIMessages } from '../../src/interfaces/sdk/ai-sdk/index.js'
+import { repeated } from '../support/length.js'
 
 let ledger: Ledger
 beforeAll(async () => {
@@ -223,7 +224,7 @@ it('law: what is loaded is what was saved last, whatever its parts; saving it ag
       }
       await ledger.conversation(id).context({ api: 'aiSdk' })
     }),
-    { numRuns: 12 },
+    { numRuns: repeated(12, 4) },
   )
 })
 
@@ -285,6 +286,6 @@ it('law: a save reads the events since the last one and what changed, however lo
         expect(loaded.filter(({ parts }) => !JSON.stringify(parts).includes('By hand'))).toEqual(messages)
       }
     }),
-    { numRuns: 10 },
+    { numRuns: repeated(10, 3) },
   )
 })

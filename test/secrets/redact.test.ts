@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { z } from 'zod'
 import { Redactor, type OwnRules } from '../../src/application/secrets/redact.js'
 import { SECRET_RULES } from '../../src/application/secrets/rules.js'
-import { combinations, isLong } from '../support/length.js'
+import { combinations, isLong, sampled } from '../support/length.js'
 import { MAKERS, plantedSecrets, randomFrom } from '../support/planted-secrets.js'
 
 function redactorWith(own: OwnRules = {}, key = 'a key of a ledger'): Redactor {
@@ -211,9 +211,12 @@ describe('laws', () => {
 
 describe('hostile texts', () => {
   it.each(
-    combinations(
-      ['sk-ant-', 'eyJ', 'xoxb-', 'AccountKey=', 'password=', '://a:', '-----BEGIN RSA PRIVATE KEY-----\n', ''],
-      ['Ab1', 'a'],
+    sampled(
+      combinations(
+        ['sk-ant-', 'eyJ', 'xoxb-', 'AccountKey=', 'password=', '://a:', '-----BEGIN RSA PRIVATE KEY-----\n', ''],
+        ['Ab1', 'a'],
+      ),
+      3,
     ),
   )('%j and a word of 8 MB (%s) are taken', (start, filling) => {
     expect(redactor.text(start + filling.repeat(8_000_000 / filling.length)).value.length).toBeGreaterThan(0)

@@ -5,7 +5,6 @@
  */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { format } from 'node:util'
@@ -25,12 +24,6 @@ export interface CliOptions {
   readonly output?: number | 'pipe'
   readonly env?: Readonly<Record<string, string>>
 }
-
-// Jest fails where two dynamic imports that wait for the same module begin at once, so each file is loaded beforehand.
-const sources = new URL('../../src/interfaces/cli/', import.meta.url)
-for (const file of ['../../library/compose.ts', ...readdirSync(sources, { recursive: true, encoding: 'utf8' })])
-  if (file.endsWith('.ts') && !file.endsWith('main.ts') && file !== 'start.ts')
-    await import(new URL(file, sources).pathname)
 
 // Each test file loads the command line again, and each adds listeners to the same streams.
 process.stdout.setMaxListeners(0)

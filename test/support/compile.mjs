@@ -3,7 +3,7 @@
  * takes twice as long. An unchanged source is not compiled again. In parallel, this makes the template from which new
  * databases are loaded. The programs that tests start are bundled, each into one file (child.ts starts them).
  */
-import { buildSync } from 'esbuild'
+import { build as bundle } from 'esbuild'
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -40,12 +40,9 @@ function build() {
   utimesSync(STAMP, began, began)
 }
 
-export default async function compile() {
-  build()
-  await writeScript()
-  await writeEmptyDatabases()
+async function bundlePrograms() {
   const programs = join('test', 'support', 'programs')
-  buildSync({
+  await bundle({
     entryPoints: readdirSync(programs).map((file) => join(programs, file)),
     outdir: join('dist', 'test'),
     outExtension: { '.js': '.mjs' },
@@ -55,4 +52,9 @@ export default async function compile() {
     packages: 'external',
     logLevel: 'warning',
   })
+}
+
+export default async function compile() {
+  build()
+  await Promise.all([writeScript(), writeEmptyDatabases(), bundlePrograms()])
 }

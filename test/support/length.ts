@@ -25,8 +25,8 @@ const ofServer = requested === 'ci' && path !== '' && !path.endsWith('.ci.test.t
 export const serverDescribe: typeof describe.skip =
   (process.env['CONTEXT_LEDGER_TEST_POSTGRES'] ?? '') === '' ? describe.skip : ofServer
 
-/** A tenth of the histories, but at least three, finds an obvious failure; of many histories, a sixteenth. */
-const someOf = (all: number): number => Math.min(Math.max(3, Math.round(all / 10)), Math.max(6, Math.round(all / 16)))
+/** A twentieth of the histories, but at least two, finds an obvious failure; of many histories, a thirty-second. */
+const someOf = (all: number): number => Math.min(Math.max(2, Math.round(all / 20)), Math.max(3, Math.round(all / 32)))
 
 /** How many of the generated histories `npm test` tries. `npm run test:all` tries all. */
 export const runsOf = (all: number): number => (isLong ? all : Math.min(all, someOf(all)))

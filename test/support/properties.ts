@@ -11,6 +11,7 @@
  * seed. A history found in this way becomes an example of its property.
  */
 import fc from 'fast-check'
+import { repeated } from './length.js'
 
 const SEED_OF_EVERY_RUN = 20_261_122
 
@@ -24,6 +25,8 @@ function seedOf(wanted: string | undefined): { seed?: number } {
 }
 
 fc.configureGlobal({
+  // For a property that does not say how many: `npm run test:all` tries all.
+  numRuns: repeated(100, 25),
   timeout: 20_000,
   interruptAfterTimeLimit: 110_000,
   markInterruptAsFailure: true,

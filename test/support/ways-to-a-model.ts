@@ -1,22 +1,18 @@
 /**
  * Every way in which a context reaches a model: the library, `compress`, the SDK adapters and the proxy. Each plays a
- * conversation and gives the list of messages of each request, in the form of the OpenAI chat API.
+ * conversation and gives the list of messages of each request, in the form of the OpenAI chat API. An SDK takes seconds to
+ * load, so it is loaded when it is needed.
  */
-import { SystemMessage, type BaseMessage } from 'langchain'
-import { MockLanguageModelV4 } from 'ai/test'
+import type { BaseMessage } from 'langchain'
 import type { ChatMessage, Ledger, MessageInput } from '../../src/index.js'
 import { startProxy } from '../../src/interfaces/proxy/server.js'
-import { ledgerMiddleware as aiMiddleware } from '../../src/interfaces/sdk/ai-sdk/index.js'
 import {
   asPrompt,
   fromLedger as toSdk,
   toLedger as fromSdk,
   type SdkMessage,
 } from '../../src/application/model-apis/ai-sdk-messages.js'
-import { ledgerMiddleware as langchainMiddleware } from '../../src/interfaces/sdk/langchain/index.js'
-import { fromLedger as toLangchain, toLedger as fromLangchain } from '../../src/interfaces/sdk/langchain/messages.js'
-import { ledgerSession } from '../../src/interfaces/sdk/openai-agents/index.js'
-import { toItems, toMessages } from '../../src/interfaces/sdk/openai-agents/items.js'
+import { isLong } from './length.js'
 import { startUpstream } from './upstream-stub.js'
 
 /** A conversation to play in a ledger of its own. */
@@ -62,7 +58,9 @@ async function* compress({ ledger, conversationId, messages }: Play): AsyncGener
 }
 
 async function* aiSdk({ ledger, conversationId, messages }: Play): AsyncGenerator<Request> {
-  const middleware = aiMiddleware({ ledger, conversationId })
+  const { MockLanguageModelV4 } = await import('ai/test')
+  const { ledgerMiddleware } = await import('../../src/interfaces/sdk/ai-sdk/index.js')
+  const middleware = ledgerMiddleware({ ledger, conversationId })
   const model = new MockLanguageModelV4()
   for (const list of requestsOf(messages)) {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- both have the same parts
@@ -74,7 +72,11 @@ async function* aiSdk({ ledger, conversationId, messages }: Play): AsyncGenerato
 }
 
 async function* langchain({ ledger, conversationId, messages }: Play): AsyncGenerator<Request> {
-  const middleware = langchainMiddleware({ ledger, conversationId })
+  const { SystemMessage } = await import('langchain')
+  const { ledgerMiddleware } = await import('../../src/interfaces/sdk/langchain/index.js')
+  const { fromLedger: toLangchain, toLedger: fromLangchain } =
+    await import('../../src/interfaces/sdk/langchain/messages.js')
+  const middleware = ledgerMiddleware({ ledger, conversationId })
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- called as an agent calls it
   const call = middleware.wrapModelCall as unknown as (
     request: object,
@@ -100,6 +102,8 @@ async function* langchain({ ledger, conversationId, messages }: Play): AsyncGene
 }
 
 async function* openaiAgents({ ledger, conversationId, messages }: Play): AsyncGenerator<Request> {
+  const { ledgerSession } = await import('../../src/interfaces/sdk/openai-agents/index.js')
+  const { toItems, toMessages } = await import('../../src/interfaces/sdk/openai-agents/items.js')
   const session = ledgerSession({ ledger, sessionId: conversationId })
   const first = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer')
   const instructions = messages.slice(0, Math.max(0, first)).map(chatOf)
@@ -146,8 +150,10 @@ async function* proxy({ ledger, conversationId, messages, modelMaxTokens }: Play
   }
 }
 
-export const WAY_NAMES = ['library', 'compress', 'AI SDK', 'LangChain', 'OpenAI Agents', 'proxy'] as const
-export type WayName = (typeof WAY_NAMES)[number]
+const ALL_NAMES = ['library', 'compress', 'AI SDK', 'LangChain', 'OpenAI Agents', 'proxy'] as const
+export type WayName = (typeof ALL_NAMES)[number]
+/** `npm run test:all` also plays it with the SDKs, whose adapters have their own tests. */
+export const WAY_NAMES: readonly WayName[] = isLong ? ALL_NAMES : ['library', 'compress', 'proxy']
 export const WAYS: Readonly<Record<WayName, Way>> = {
   library,
   compress,

@@ -376,7 +376,7 @@ it.each(agentPrograms.map((program) => [program.name, program] as const))(
         expect(notes.filter(({ after, of }) => after !== of)).toEqual([])
         expect(notes.length).toBe(new Set(notes.map(({ after }) => after)).size)
       }),
-      { numRuns: isLong ? 200 : 8, examples: EXAMPLES },
+      { numRuns: isLong ? 200 : 3, examples: EXAMPLES },
     )
   },
 )

@@ -4,21 +4,20 @@ import { aiSdk } from '../../examples/ai-sdk.js'
 import { claudeAgentSdk } from '../../examples/claude-agent-sdk.js'
 import { langchain } from '../../examples/langchain.js'
 import { openaiAgents } from '../../examples/openai-agents.js'
-import { longTest } from '../support/length.js'
 
-longTest('ai-sdk: the host keeps everything, and the model is given what fits', async () => {
+it('ai-sdk: the host keeps everything, and the model is given what fits', async () => {
   const { kept, sent } = await aiSdk(() => undefined)
   expect(kept).toBe(80)
   expect(sent).toBeLessThan(70)
 })
 
-longTest('langchain: the state stays whole, and the model is given what fits', async () => {
+it('langchain: the state stays whole, and the model is given what fits', async () => {
   const { kept, given } = await langchain(() => undefined)
   expect(kept).toBe(90)
   expect(given).toBeLessThan(85)
 })
 
-longTest('openai-agents: the session gives what fits, and the ledger keeps everything', async () => {
+it('openai-agents: the session gives what fits, and the ledger keeps everything', async () => {
   const { kept, given } = await openaiAgents(() => undefined)
   expect(kept).toBeGreaterThan(58)
   expect(given).toBeLessThan(59)
