@@ -20,7 +20,7 @@ import { adoptEdition, editionOf } from '../support/editions.js'
 import { CONVERSATION, contextIn, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'
 import { interleave } from '../support/interleave.js'
 import { noRows } from '../support/row-differences.js'
-import { runsOf } from '../support/length.js'
+import { repeated, runsOf } from '../support/length.js'
 
 const BY = { actor: 'test', correlationId: 'c', causationId: 'c' }
 const EDITION = 'e1'
@@ -127,7 +127,7 @@ describe('properties of replaced batches', () => {
             ).toEqual([])
           },
         ),
-        { numRuns: runsOf(60) },
+        { numRuns: repeated(60, 6) },
       )
       expect(undone).toBeGreaterThan(0)
       expect([...rejected].filter((kind) => kind !== 'UndoPassesHardLimit')).toEqual([])

@@ -23,7 +23,7 @@ const errorsIn = (file: string): readonly string[] => errors.filter((text) => te
 
 beforeAll(() => {
   project = packedProject()
-  const files = { 'openai.ts': OPENAI, 'using.ts': USING, ...documented() }
+  const files = { 'openai.ts': OPENAI, 'using.ts': USING, 'sdks.ts': SDKS, ...documented() }
   project.write(files)
   errors = project.compile(Object.keys(files))
 })
@@ -115,8 +115,7 @@ export async function all(ledger: Ledger, plain: Model, messages: ModelMessage[]
 
 describe('the entry points of SDKs', () => {
   it('fit the types of the real packages, without a cast', () => {
-    project.write({ 'sdks.ts': SDKS })
-    expect(project.compile(['sdks.ts'], { noEmit: true, skipLibCheck: true })).toEqual([])
+    expect(errorsIn('sdks.ts')).toEqual([])
   })
 
   it('say which package is missing; the others work without it', () => {
@@ -124,22 +123,23 @@ describe('the entry points of SDKs', () => {
     renameSync(join(modules, 'langchain'), join(modules, '.langchain'))
     const load = (path: string) => [process.execPath, '--input-type=module', '-e', `await import('${path}')`]
     const missing = project.run(load('context-ledger/langchain'))
-    const otherEntries = ['', '/ai-sdk', '/openai-agents', '/claude-agent-sdk'].map(
-      (path) => project.run(load(`context-ledger${path}`)).status,
-    )
+    const paths = ['', '/ai-sdk', '/openai-agents', '/claude-agent-sdk']
+    const imports = paths.map((path) => `await import('context-ledger${path}')`).join('; ')
+    const otherEntries = project.run([process.execPath, '--input-type=module', '-e', imports])
     renameSync(join(modules, '.langchain'), join(modules, 'langchain'))
     expect(missing.stderr).toContain("Cannot find package 'langchain'")
-    expect(otherEntries).toEqual([0, 0, 0, 0])
+    expect([otherEntries.status, otherEntries.stderr]).toEqual([0, ''])
   })
 })
 
 it('every entry point can be required by CommonJS', () => {
   const paths = ['', '/client', '/proxy', '/ai-sdk', '/langchain', '/openai-agents', '/claude-agent-sdk']
-  const required = paths.map((path) => {
-    const { status, stderr } = project.run([process.execPath, '-e', `require('context-ledger${path}')`])
-    return [path, status, status === 0 ? '' : stderr]
-  })
-  expect(required).toEqual(paths.map((path) => [path, 0, '']))
+  const required = (path: string): string => `require('context-ledger${path}')`
+  // Each alone, or one after the other in one process.
+  for (const calls of isLong ? paths.map(required) : [paths.map(required).join('; ')]) {
+    const { status, stderr } = project.run([process.execPath, '-e', calls])
+    expect({ calls, status, stderr }).toEqual({ calls, status: 0, stderr: '' })
+  }
 })
 
 /** What every runtime of the web has. An edge runtime has no `process`, `Buffer` or `require`. */

@@ -27,7 +27,10 @@ async function until(page: Page, expression: string): Promise<void> {
   throw new Error(`this does not come to be: ${expression}`)
 }
 
-const LONG = 10_000
+/** Messages of a context that comes in parts. */
+const LONG = repeated(10_000, 3_000)
+/** When a view has loaded. A script that still loads something is seen at the next view. */
+const LOADED = isLong ? 'networkidle' : 'load'
 /** Selector of a finished verification. The page refreshes itself until then. */
 const PROVED = '.verdict dl.made'
 const PROOF = { timeout: 120_000 }
@@ -70,7 +73,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
       },
     )
     for (let from = 0; from < LONG; from += 1_000)
-      await ledger.append('ten thousand', talk(1_000, from), { policy: { modelMaxTokens: 100_000_000 } })
+      await ledger.append('thousands', talk(1_000, from), { policy: { modelMaxTokens: 100_000_000 } })
     await ledger.admin.waitForCompaction()
     // A conversation with all marks: cycles, one of them undone, and an edition.
     let undone = false
@@ -146,8 +149,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
       it(`every view, ${colorScheme}, ${String(width)} pixels wide: axe finds nothing, no script fails, nothing is asked elsewhere`, async () => {
         const { page, wrong, context } = await entered({ colorScheme, viewport: { width, height: 900 } })
         for (const [name, url] of views().filter((_view, place) => isLong || (place % 2 === 0) === width < 1_000)) {
-          // A script that still loads something is seen at the next view.
-          await page.goto(url, { waitUntil: isLong ? 'networkidle' : 'load' })
+          await page.goto(url, { waitUntil: LOADED })
           if (name === 'verify') await page.waitForSelector(PROVED, PROOF)
           // Unfolded, a view has everything that it has folded.
           const folded = isLong ? await axeViolations(page) : []
@@ -176,7 +178,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
   it('every conversation: its timeline, cycles, graph, log and what was forgotten', async () => {
     const { page, wrong, context } = await entered()
     const rest = ['/cycles', '/graph', '/log', '/forgotten']
-    for (const [place, c] of ['one line of a million', 'ten thousand', HOSTILE, ...names].entries())
+    for (const [place, c] of ['one line of a million', 'thousands', HOSTILE, ...names].entries())
       // CI shows one of the other views of an ordinary conversation.
       for (const path of [
         '/conversation',
@@ -202,7 +204,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
       ['/event', { c: HOSTILE, r: '2' }],
       ['/difference', { c: HOSTILE, from: '1', to: '9' }],
     ] as const) {
-      await page.goto(at(path, more), { waitUntil: isLong ? 'networkidle' : 'load' })
+      await page.goto(at(path, more), { waitUntil: LOADED })
       await page.evaluate(UNFOLD)
       expect(await page.title()).not.toBe('run')
       expect(await page.locator('main img, main script, main iframe, main b b, h1:has-text("not ours")').count()).toBe(
@@ -288,7 +290,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     const focused = async (selector: string): Promise<boolean> =>
       await page.evaluate<boolean>(`document.activeElement.matches(${JSON.stringify(selector)})`)
     for (const [name, url] of someViews()) {
-      await page.goto(url, { waitUntil: 'networkidle' })
+      await page.goto(url, { waitUntil: LOADED })
       if (name === 'verify') await page.waitForSelector(PROVED, PROOF)
       await page.keyboard.press('/')
       expect({ name, isInSearch: await focused('[data-search]') }).toEqual({ name, isInSearch: true })
@@ -311,16 +313,16 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
 
   it('a conversation opens at its newest messages; its summary is a card; an edit is a diff', async () => {
     const { page, wrong, context } = await entered()
-    await page.goto(at('/conversation', { c: 'ten thousand' }), { waitUntil: 'networkidle' })
+    await page.goto(at('/conversation', { c: 'thousands' }), { waitUntil: LOADED })
     expect(await page.locator('#step .msg').count()).toBeLessThan(30)
     expect(await page.locator('#step .msg').last().innerText()).toContain(`Message ${String(LONG - 1)}:`)
     await page.getByRole('link', { name: 'Previous messages' }).click()
     await page.waitForSelector('#step .part[data-part] .msg')
-    await page.goto(at('/conversation', { c: 'ten thousand' }))
+    await page.goto(at('/conversation', { c: 'thousands' }))
     await page.getByRole('link', { name: 'From the beginning' }).click()
     await page.waitForURL((url) => url.searchParams.get('part') === '0')
     expect(await page.locator('#step .msg').first().innerText()).toContain('Message 0:')
-    await page.goto(at('/conversation', { c: session, part: '0' }), { waitUntil: 'networkidle' })
+    await page.goto(at('/conversation', { c: session, part: '0' }), { waitUntil: LOADED })
     const card = page.locator('#step .summary')
     expect(await card.locator('summary').innerText()).toContain('Summary by claude-code')
     expect(await card.locator('.md').isVisible()).toBe(false)
@@ -335,7 +337,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
 
   it('the slider and the play button go through revisions', async () => {
     const { page, wrong, context } = await entered()
-    await page.goto(at('/conversation', { c: first || 'talk', at: '2' }), { waitUntil: 'networkidle' })
+    await page.goto(at('/conversation', { c: first || 'talk', at: '2' }), { waitUntil: LOADED })
     await page.locator('#play').click()
     await until(page, `Number(document.querySelector('#step').dataset.revision) >= 5`)
     await page.locator('#play').click()
@@ -349,9 +351,9 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     await context.close()
   })
 
-  it('10,000 messages in one context come in parts, and no more of them are there than are looked at', async () => {
+  it(`${String(LONG)} messages in one context come in parts, and no more of them are there than are looked at`, async () => {
     const { page, wrong, context } = await entered()
-    await page.goto(at('/conversation', { c: 'ten thousand', part: '0' }), { waitUntil: 'networkidle' })
+    await page.goto(at('/conversation', { c: 'thousands', part: '0' }), { waitUntil: LOADED })
     expect(await page.locator('#step').getAttribute('data-messages')).toBe(String(LONG))
     for (const share of [0.5, 0.1, 0.9, 0]) {
       await page.evaluate(`scrollTo(0, document.documentElement.scrollHeight * ${String(share)})`)
@@ -375,7 +377,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     await page.locator('#step .summary > summary').click()
     await page.locator('#step a.ln').first().click()
     expect(await page.locator('#drawer h2').textContent()).toBe('Sources')
-    await page.goto(at('/conversation', { c: 'ten thousand', part: '0' }))
+    await page.goto(at('/conversation', { c: 'thousands', part: '0' }))
     await page.locator('.part > a.more').first().click()
     expect(await page.locator('.msg').count()).toBeGreaterThan(10)
     await context.close()
@@ -407,7 +409,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
 
   it('a box of the graph opens by keys, and each of its messages leads to its place', async () => {
     const { page, wrong, context } = await entered()
-    await page.goto(at('/graph', { c: 'talk' }), { waitUntil: 'networkidle' })
+    await page.goto(at('/graph', { c: 'talk' }), { waitUntil: LOADED })
     const boxes = page.locator('.graph a[id^="box-"]')
     const id = (await boxes.first().getAttribute('id')) ?? ''
     await boxes.first().focus()
@@ -439,7 +441,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
         (overflowX !== 'visible' && each.scrollWidth > each.clientWidth + 1))
     }).map((each) => each.outerHTML.slice(0, 80))`
     for (const [name, url] of someViews()) {
-      await page.goto(url, { waitUntil: 'networkidle' })
+      await page.goto(url, { waitUntil: LOADED })
       if (name === 'verify') await page.waitForSelector(PROVED, PROOF)
       expect({ name, cutOff: await page.evaluate<string[]>(cutOff) }).toEqual({ name, cutOff: [] })
       expect(await page.locator('.top').isVisible()).toBe(false)
@@ -451,13 +453,13 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     // Collapsed parts are printed too.
     await page.goto(at('/difference', { c: 'talk', cycle: '2' }))
     expect(await page.locator('.fate.unknown li, .fate.kept details li').first().isVisible()).toBe(true)
-    await page.goto(at('/conversation', { c: 'ten thousand', part: '0' }), { waitUntil: 'networkidle' })
+    await page.goto(at('/conversation', { c: 'thousands', part: '0' }), { waitUntil: LOADED })
     const [height, says] = await page.evaluate<[number, string]>(`(() => {
       const part = document.querySelector('.part[data-lines]')
       return [part.getBoundingClientRect().height, getComputedStyle(part.querySelector('.more'), '::after').content]
     })()`)
     expect(height).toBeLessThan(60)
-    expect(says).toMatch(/not printed\) at.*\/conversation\?c=ten\+thousand/u)
+    expect(says).toMatch(/not printed\) at.*\/conversation\?c=thousands/u)
     expect((await page.pdf()).length).toBeGreaterThan(1_000)
     await context.close()
   })

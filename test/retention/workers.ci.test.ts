@@ -13,10 +13,12 @@ import { openLedger } from '../../src/index.js'
 import type { Database } from '../../src/ports/sql.js'
 import { startCli } from '../support/cli.js'
 import { until } from '../support/hand-clock.js'
-import { serverDescribe } from '../support/length.js'
+import { repeated, serverDescribe } from '../support/length.js'
 import { createTestDatabase } from '../support/postgres.js'
 
-const IDS = Array.from({ length: 24 }, (_none, at) => `talk ${String(at).padStart(2, '0')}`)
+/** An erasure on a server takes most of a second. */
+const COUNT = repeated(24, 12)
+const IDS = Array.from({ length: COUNT }, (_none, at) => `talk ${String(at).padStart(2, '0')}`)
 
 serverDescribe('two workers on a server', () => {
   let folder: string
@@ -66,12 +68,12 @@ serverDescribe('two workers on a server', () => {
 
   it('every conversation has one request and one receipt', async () => {
     const first = start()
-    await until(async () => (await count('ErasureRequested')) >= 10)
+    await until(async () => (await count('ErasureRequested')) >= Math.floor(COUNT / 2.4))
     first.child.kill('SIGSTOP')
     const second = start()
     await until(() => second.output().includes('runs a retention run already'))
     // The second worker takes over when the lease ends, and is killed between its receipts.
-    await until(async () => (await count('ErasureCompleted')) >= 5)
+    await until(async () => (await count('ErasureCompleted')) >= Math.floor(COUNT / 4.8))
     second.child.kill('SIGKILL')
     await once(second.child, 'close')
     first.child.kill('SIGCONT')

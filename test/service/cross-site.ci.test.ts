@@ -16,6 +16,7 @@ import { createKey } from '../../src/interfaces/service/keys.js'
 import { startService, type Server as StartedService } from '../../src/interfaces/service/server.js'
 import { chromiumPath, startChromium } from '../support/chromium.js'
 import { PEPPER } from '../support/service.js'
+import { isLong } from '../support/length.js'
 
 const changing = Object.values<Route>(routes)
   .filter(({ method }) => method !== 'get')
@@ -104,13 +105,15 @@ inBrowser('a page of another site in a real Chromium', () => {
   }
 
   it.each([
-    ['another site', 'localhost'],
-    ['another port of this machine, which has the same cookies', '127.0.0.1'],
-  ])('%s: each request that is not a GET is refused, by form and by script', async (_name, host) => {
+    ['another site', 'localhost', 0],
+    ['another port of this machine, which has the same cookies', '127.0.0.1', 1],
+  ])('%s: each request that is not a GET is refused, by form and by script', async (_name, host, half) => {
     const before = await recorded()
     answered = []
     await page.goto(`http://${host}:${String(foreignPort)}/`)
-    const urls = changing.map(({ method, path }) => ({ method, url: service.url + path }))
+    // CI sends half of them from here, and the others from there.
+    const sent = changing.filter((_request, at) => isLong || at % 2 === half)
+    const urls = sent.map(({ method, path }) => ({ method, url: service.url + path }))
     await page.evaluate(`attack(${JSON.stringify(urls)})`)
     // A form and a script. A frame has no event for an answer that it cannot show.
     const posted = (): number => answered.filter(({ method }) => method === 'POST').length

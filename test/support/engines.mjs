@@ -116,7 +116,9 @@ async function emptyTables(db) {
   return true
 }
 
+/** Empty engines. Of many, some are closed, since engines with a ledger take less time. */
 const free = []
+const MOST_FREE = 3
 /** The engines in use, by the file that uses them. */
 const used = new Map()
 /** Those of them with a ledger. */
@@ -131,7 +133,7 @@ async function release(db) {
     }
     withLedger.delete(db)
     for (const statement of EMPTY) await db.exec(statement)
-    if ((await db.query(FOREIGN)).rows[0].count === 0) {
+    if (free.length < MOST_FREE && (await db.query(FOREIGN)).rows[0].count === 0) {
       free.push(db)
       return
     }
@@ -158,14 +160,21 @@ function releaseMemory(memory) {
   if (memories.length < MOST_MEMORIES && memory.buffer.byteLength <= MOST_BYTES) memories.push(memory)
 }
 
+/** An engine with a ledger, or an empty one, in which the program makes the tables. */
+async function takeLedger() {
+  if (ledgers.free.length === 0 && free.length > 0) return free.pop()
+  const db = ledgers.free.pop() ?? (await startLedger())
+  withLedger.add(db)
+  return db
+}
+
 export const engines = {
   memories: { take: takeMemory, release: releaseMemory },
   template: () => (template ??= readTemplate()),
   /** A database for the file, from those that no file uses: with the tables of an empty ledger, or without. */
   async take(file, hasTables) {
     for (const [db, user] of used) if (user !== file) await release(db)
-    const db = hasTables ? (ledgers.free.pop() ?? (await startLedger())) : (free.pop() ?? (await startEmpty()))
-    if (hasTables) withLedger.add(db)
+    const db = hasTables ? await takeLedger() : (free.pop() ?? (await startEmpty()))
     used.set(db, file)
     return db
   },
