@@ -9,7 +9,6 @@ import { createMemoryEventStore } from '../../src/adapters/memory/event-store.js
 import { conversationStream, derivedMessageId } from '../../src/domain/values/ids.js'
 import { answering, calling, nameless, say, SMALL, talk } from '../support/conversations.js'
 import { CONVERSATION, createHarness, createTroubledStore } from '../support/harness.js'
-import { repeated } from '../support/length.js'
 
 const PROVENANCE = { actor: 'test', correlationId: 'request-1', causationId: 'request-1' }
 
@@ -191,7 +190,7 @@ describe.each(['always', 'at-its-revision'] as const)(
           expect(ids).toHaveLength(places.size + between + 6 * many)
         }),
         // With fewer histories there may be no conflict.
-        { numRuns: repeated(12, 4) },
+        { numRuns: 12 },
       )
       // Such a store detects no duplicates, so none may be sent to it.
       expect(recognizes === 'always' ? conflicts.length > 0 : conflicts.length === 0).toBe(true)
