@@ -1,14 +1,14 @@
 /** The check of an edition's spending bound, shared by the adapters. */
-import { costMicros, tokensOf, type TokenUsage } from '../domain/reports/prices.js'
+import { costMicros, tokensOf, type TokenSums } from '../domain/reports/prices.js'
 import type { LimitReached, SpendingLimits } from '../ports/spending.js'
 
 /** The refusal of a call that would exceed the bound; undefined if the call is within it. */
 export function refusalFor(
-  requested: TokenUsage,
-  spent: TokenUsage,
+  requested: TokenSums,
+  spent: TokenSums,
   { tokens, cost }: SpendingLimits,
 ): LimitReached | undefined {
-  const total: TokenUsage = {
+  const total: TokenSums = {
     promptTokens: spent.promptTokens + requested.promptTokens,
     completionTokens: spent.completionTokens + requested.completionTokens,
   }

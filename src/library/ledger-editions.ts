@@ -5,7 +5,7 @@ import type {
   EditionOfConversation as EditionRow,
   EditionSummary,
 } from '../../projections/read-models/editions/queries.js'
-import type { Price, TokenUsage } from '../domain/reports/prices.js'
+import type { Price, TokenSums } from '../domain/reports/prices.js'
 import type { ReplayEstimate } from '../application/editions/estimate.js'
 import type { EditionSpending, Paid } from '../application/editions/metered.js'
 import type { EditionChange } from '../application/editions/edition-change.js'
@@ -29,7 +29,7 @@ export type {
 /** An edition over all its conversations: its settings, the number of conversations in each state, and its costs. */
 export interface Edition extends EditionSummary {
   /** Tokens that were spent on it, failed and lost calls included. */
-  readonly spent: TokenUsage
+  readonly spent: TokenSums
 }
 
 /** The edition of one conversation. */

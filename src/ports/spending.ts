@@ -4,7 +4,7 @@
  * price or none. Tokens are reserved before a call, so spending exceeds the limit at most by the estimation error of a
  * single call.
  */
-import type { Price, TokenUsage } from '../domain/reports/prices.js'
+import type { Price, TokenSums } from '../domain/reports/prices.js'
 
 /** The limits on spending. An omitted one does not apply. */
 export interface SpendingLimits {
@@ -19,7 +19,7 @@ export interface Reservation {
    * Replaces the reserved amount by the actual usage. If the process dies before this call, the reserved amount counts
    * as spent.
    */
-  settle(took: TokenUsage): Promise<void>
+  settle(took: TokenSums): Promise<void>
 }
 
 /**
@@ -38,7 +38,7 @@ export interface Spending {
   /**
    * Reserves `usage` for one call if both limits allow it. If both refuse it, returns the limit in tokens.
    */
-  reserve(editionId: string, usage: TokenUsage, bound: SpendingLimits): Promise<Reservation | LimitReached>
+  reserve(editionId: string, usage: TokenSums, bound: SpendingLimits): Promise<Reservation | LimitReached>
   /** The usage of an edition, including reserved amounts. */
-  spentOn(editionId: string): Promise<TokenUsage>
+  spentOn(editionId: string): Promise<TokenSums>
 }

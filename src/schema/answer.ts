@@ -60,3 +60,16 @@ export type Immutable<T> = T extends readonly (infer Item)[]
   : T extends object
     ? { readonly [Key in keyof T]: Immutable<T[Key]> }
     : T
+
+/** A type with all its fields required and defined, in all depths. */
+type AllFields<T> = T extends readonly (infer Item)[]
+  ? readonly AllFields<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]-?: AllFields<Exclude<T[Key], undefined>> }
+    : T
+
+/**
+ * A type that is assignable only to one with the same fields in all depths. Two types are compared with it where the
+ * compiler would accept an optional field that only one of them has.
+ */
+export type FieldsOf<T> = (value: AllFields<T>) => AllFields<T>

@@ -1,8 +1,8 @@
 /** The history of conversations: log, cycles, differences, origins, verification. */
 import { z } from 'zod'
 import type { PriceTable } from '../domain/reports/prices.js'
-import { metadataSchema } from '../domain/events/index.js'
-import { count, optional, parsedByLedger, record, tokens } from './answer.js'
+import { eventTypes, metadataSchema } from '../domain/events/index.js'
+import { count, oneOf, optional, parsedByLedger, record, tokens, unionByKind } from './answer.js'
 import { difference, explanation } from './answers/explanation.js'
 import * as results from './answers/forgotten.js'
 import { recall as note } from './answers/recall.js'
@@ -33,6 +33,28 @@ const compaction = record({
   tokensAfter: tokens,
   failure: optional(failure),
 }).meta({ id: 'Compaction' })
+
+const { program, trigger, told } = eventTypes.CompactionObserved.schema.shape
+const inConversation = { revision, recordedAt: time }
+const compactionRecord = unionByKind(
+  record({
+    kind: z.literal('pruned'),
+    ...inConversation,
+    cycle: count,
+    trigger: oneOf('soft', 'hard', 'manual', 'observed'),
+    tokensBefore: tokens,
+    tokensAfter: tokens,
+    messages: count,
+    batchIds: z.array(z.string()),
+  }),
+  record({ kind: z.literal('observed'), ...inConversation, program, trigger, ...told.shape }),
+  record({
+    kind: z.literal('undone'),
+    ...inConversation,
+    undone: z.array(record({ cycle: count, revision })),
+  }),
+  record({ kind: z.literal('failed'), ...inConversation, failure: z.string(), detail: z.string() }),
+).meta({ id: 'CompactionRecord' })
 
 const allStats = record({ conversations: z.array(conversationStats), total: totalStats })
 
@@ -66,18 +88,7 @@ export const listCompactions = route({
   query: z.object({ cursor, limit: limit(1_000, 100) }),
   answer: record({
     conversationId: z.string(),
-    compactions: z.array(
-      z
-        .looseObject({
-          kind: z.enum(['pruned', 'observed', 'undone', 'failed']),
-          cycle: z.int().optional(),
-          revision,
-          recordedAt: time,
-          tokensBefore: z.int().optional(),
-          tokensAfter: z.int().optional(),
-        })
-        .meta({ id: 'CompactionRecord' }),
-    ),
+    compactions: z.array(compactionRecord),
     next,
   }).meta({ id: 'Compactions' }),
 })

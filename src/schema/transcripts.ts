@@ -1,7 +1,7 @@
 /** Transcripts that another machine reads and sends. */
 import { z } from 'zod'
 import { contentSchema, openRecordSchema, roleSchema } from '../domain/values/message.js'
-import { count, optional, record } from './answer.js'
+import { count, optional, orUndefined, record } from './answer.js'
 import { MOST_LISTED, revision } from './fields.js'
 import { route } from './route.js'
 
@@ -119,6 +119,7 @@ const recorded = record({
   known: count,
   lost: optional(count),
   revision,
+  position: orUndefined(revision),
 }).meta({ id: 'PushedConversation' })
 
 /** Records items of a transcript that another machine reads. */

@@ -115,6 +115,28 @@ describe('over HTTP', () => {
         if (rest.includes('"sequence"')) break
       }
       expect(rest.match(/"subject":"ours"/gu)).toHaveLength(1)
+
+      const push = await fetch(`${server.url}/v1/transcripts`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${bound}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          upload: 'u1',
+          offset: 0,
+          program: 'codex',
+          items: [
+            { kind: 'conversation', sourceId: 's1', where: { file: 'a.jsonl' } },
+            {
+              kind: 'message',
+              sourceId: 'm1',
+              part: 0,
+              body: { role: 'user', content: 'Which berth?' },
+              where: { file: 'a.jsonl' },
+            },
+          ],
+        }),
+      })
+      const pushed: unknown = await push.json()
+      expect(pushed).toMatchObject({ conversations: [{ messages: 1, position: expect.stringMatching(/^\d{7,}$/u) }] })
     } finally {
       await remote.close()
       await server.close()

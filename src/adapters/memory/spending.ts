@@ -1,12 +1,12 @@
 /** Spending of editions in memory, for tests and for a single process. */
-import type { TokenUsage } from '../../domain/reports/prices.js'
+import type { TokenSums } from '../../domain/reports/prices.js'
 import type { Spending } from '../../ports/spending.js'
 import { refusalFor } from '../spending-bound.js'
 
 /** Creates a store without spending. */
 export function createMemorySpending(): Spending {
-  const spent = new Map<string, TokenUsage>()
-  const spentOn = (editionId: string): TokenUsage => spent.get(editionId) ?? { promptTokens: 0, completionTokens: 0 }
+  const spent = new Map<string, TokenSums>()
+  const spentOn = (editionId: string): TokenSums => spent.get(editionId) ?? { promptTokens: 0, completionTokens: 0 }
   const add = (editionId: string, promptTokens: number, completionTokens: number): void => {
     const before = spentOn(editionId)
     spent.set(editionId, {

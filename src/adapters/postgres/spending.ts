@@ -1,5 +1,5 @@
 /** Tokens spent by editions, in a table of the log's database: one row for each edition, shared by all processes. */
-import type { TokenUsage } from '../../domain/reports/prices.js'
+import type { TokenSums } from '../../domain/reports/prices.js'
 import type { Sql } from '../../ports/sql.js'
 import type { Spending } from '../../ports/spending.js'
 import { refusalFor } from '../spending-bound.js'
@@ -11,7 +11,7 @@ interface Row {
 
 /** Spending in the table `edition_spending`, which `migrateLog` creates. */
 export function createPostgresSpending(db: Sql): Spending {
-  async function spentOn(editionId: string): Promise<TokenUsage> {
+  async function spentOn(editionId: string): Promise<TokenSums> {
     const [row] = await db.query<Row>(SPENT, [editionId])
     return { promptTokens: Number(row?.prompt_tokens ?? 0), completionTokens: Number(row?.completion_tokens ?? 0) }
   }

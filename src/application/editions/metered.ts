@@ -3,7 +3,7 @@
  * with the reported usage. A request that fails without cost is retried, up to six attempts; one that may have been
  * paid for is sent at most twice. Every attempt counts. The summarizer must not retry by itself.
  */
-import { costMicros, isWithoutModel, type Price, type TokenUsage } from '../../domain/reports/prices.js'
+import { costMicros, isWithoutModel, type Price, type TokenSums, type TokenUsage } from '../../domain/reports/prices.js'
 import { defaultEstimator } from '../../domain/values/tokens.js'
 import type { LimitReached, Spending, SpendingLimits } from '../../ports/spending.js'
 import {
@@ -18,13 +18,13 @@ import { backoffAfter } from '../compaction/backoff.js'
 import { MOST_SENDS, requestTokens, wasFree } from '../compaction/summarize-step.js'
 
 /** The cost of one run. */
-export interface Paid extends TokenUsage {
+export interface Paid extends TokenSums {
   /** Requests that were sent, including failed ones. A request that the server wants in another format counts once. */
   readonly calls: number
 }
 
 /** The total cost of an edition, with the amount if a price was given. */
-export interface EditionSpending extends TokenUsage {
+export interface EditionSpending extends TokenSums {
   /** Millionths of the price table's currency; absent without prices. */
   readonly costMicros?: number
 }

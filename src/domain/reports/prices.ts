@@ -73,17 +73,22 @@ export function priceOf(model: string, prices: PriceTable): Price | undefined {
   return undefined
 }
 
-export interface TokenUsage {
+/** Prompt and completion tokens. */
+export interface TokenSums {
   readonly promptTokens: number
   readonly completionTokens: number
+}
+
+/** Tokens as a provider reports them. */
+export interface TokenUsage extends TokenSums {
   /** The prompt tokens that the provider read from its cache; absent if it did not report them. */
   readonly cachedTokens?: number | undefined
   /** The prompt tokens that the provider wrote to its cache; absent if it did not report them. */
   readonly cacheWriteTokens?: number | undefined
 }
 
-/** Prompt and completion tokens. */
-export const tokensOf = ({ promptTokens, completionTokens }: TokenUsage): number => promptTokens + completionTokens
+/** Prompt and completion tokens together. */
+export const tokensOf = ({ promptTokens, completionTokens }: TokenSums): number => promptTokens + completionTokens
 
 /** The cost of usage in millionths of the price's currency: a price per million tokens is that number per token. */
 function millionths(usage: TokenUsage, price: Price): number {

@@ -15,11 +15,11 @@ import {
   type SummarizerRecord,
   type ReplacementType,
 } from '../events/index.js'
-import { isWithoutModel, type TokenUsage } from './prices.js'
+import { isWithoutModel, type TokenSums, type TokenUsage } from './prices.js'
 import { defaultEstimator, type FindEstimator } from '../values/tokens.js'
 
 /** The usage of one model, or of one strategy without a model. */
-export interface ModelUse extends TokenUsage {
+export interface ModelUse extends TokenSums {
   /** The provider of the model. */
   readonly provider: string
   /** The name of the model. */

@@ -27,6 +27,7 @@ import { createCompactionMetrics } from './compaction-metrics.js'
 import { routes, type RouteName } from '../../schema/index.js'
 import type { Route } from '../../schema/route.js'
 import { createFeed } from './feed.js'
+import { handlers } from './handlers.js'
 import { Jobs } from './jobs.js'
 import { createKeyCheck } from './keys.js'
 import { createRate, roomsOf, Shares, USUAL, type Limits, type Room } from './limits.js'
@@ -36,18 +37,7 @@ import { keyOfSession, LOGIN_BYTES, LOGIN_PATH, loginForm, ownPath, sessionCooki
 import { problemOf, Refused } from './problems.js'
 import { withDecodedPosition } from './positions.js'
 import { MAY_BE_EMPTY, parsed, parsedInParts, queryOf, refuseConditions } from './request-input.js'
-import { agentHandlers } from './routes/agent.js'
-import { conversationHandlers } from './routes/conversations.js'
-import { editionHandlers } from './routes/editions.js'
-import { erasureHandlers } from './routes/erasure.js'
-import { eventHandlers } from './routes/events.js'
-import { historyHandlers } from './routes/history.js'
-import { messageHandlers } from './routes/messages.js'
-import { operatingHandlers } from './routes/operating.js'
-import { proofHandlers } from './routes/proofs.js'
-import { retentionHandlers } from './routes/retention.js'
-import { transcriptHandlers } from './routes/transcripts.js'
-import type { Answer, Handlers, Parts } from './service.js'
+import type { Answer, Parts } from './service.js'
 import { eventStream } from './sse.js'
 import { Uploads } from './uploads.js'
 import { createUses } from './uses.js'
@@ -135,21 +125,6 @@ interface Under {
   leave: (() => void) | undefined
   /** The status of an answer that is written already. */
   status: number | undefined
-}
-
-/** What answers each route. */
-const handlers: Handlers = {
-  ...conversationHandlers,
-  ...messageHandlers,
-  ...transcriptHandlers,
-  ...agentHandlers,
-  ...historyHandlers,
-  ...editionHandlers,
-  ...proofHandlers,
-  ...erasureHandlers,
-  ...retentionHandlers,
-  ...operatingHandlers,
-  ...eventHandlers,
 }
 
 /** Whether a route may begin a conversation. A list that is compressed names no scope, so none begins within one by it. */

@@ -39,6 +39,12 @@ export interface JobAnswer {
   readonly body: Immutable<Job>
 }
 
+/** A started job. */
+export interface StartedJob<Result> extends JobAnswer {
+  /** Only a type: of the result, which the body has as JSON. */
+  readonly resultType?: Result
+}
+
 /** The access of the caller, and how long it waits for the end of the job. */
 interface JobRequest {
   readonly access: Access
@@ -79,7 +85,7 @@ function waitOf(prefer: string | undefined): number {
   return seconds === undefined ? 0 : Math.min(Number(seconds), LONGEST_WAIT_S)
 }
 
-type Work<Name extends JobName> = (work: JobWork<Name>) => Promise<Immutable<ResultOf<Name>>>
+type Work<Name extends JobName, Result = Immutable<ResultOf<Name>>> = (work: JobWork<Name>) => Promise<Result>
 
 interface RunningJob {
   readonly ended: Promise<void>
@@ -103,11 +109,11 @@ export class Jobs {
   }
 
   /** Starts a job. Answers when it is recorded, or when it has ended if the caller wants to wait. */
-  async start<Name extends JobName>(
+  async start<Name extends JobName, Result extends Immutable<ResultOf<Name>>>(
     kind: Name,
     { access, conversationId, prefer }: JobRequest,
-    work: Work<Name>,
-  ): Promise<JobAnswer> {
+    work: Work<Name, Result>,
+  ): Promise<StartedJob<Result>> {
     const { store, room } = this.options
     const leave = room.take()
     const id = randomUUID()

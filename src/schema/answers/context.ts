@@ -83,6 +83,8 @@ export const liveMessage = record({
   answers: answers.optional(),
   leads: z.literal(true).optional(),
   givenId: z.string().optional(),
+  subjects: z.array(z.string()).optional(),
+  erased: z.literal(true).optional(),
   revision,
 }).meta({ id: 'LiveMessage' })
 
@@ -106,6 +108,7 @@ export const batchFields = {
   lastRevision: revision,
   content: z.string(),
   sections: verbatim<NonNullable<Batch['sections']>>('object', 'The named sections of the summary').optional(),
+  erased: z.literal(true).optional(),
   tokens,
 }
 

@@ -7,6 +7,8 @@ import { backoffMs } from '../../../lib/backoff.js'
 import type { TranscriptItem } from '../../../application/importers/transcript.js'
 import type { ImportedConversation } from '../../../library/ledger.js'
 import { sentenceOf } from '../../../ports/store-error.js'
+import type { Immutable } from '../../../schema/answer.js'
+import type { AnswerOf } from '../../../schema/index.js'
 import { pause } from '../pause.js'
 import { REQUEST_BYTES, type PushQueue, type QueuedUpload } from './push-queue.js'
 import { UploadFile } from './upload-file.js'
@@ -21,10 +23,7 @@ export interface PushRequest {
 }
 
 /** The answer of the service. */
-export interface PushAnswer {
-  readonly next: number
-  readonly conversations: readonly Omit<ImportedConversation, 'position'>[]
-}
+export type PushAnswer = Immutable<AnswerOf<'pushTranscript'>>
 
 export interface SenderOptions {
   readonly queue: PushQueue
@@ -197,7 +196,6 @@ function addRecorded(recorded: Map<string, ImportedConversation>, each: PushAnsw
   const before = recorded.get(each.conversationId)
   recorded.set(each.conversationId, {
     ...each,
-    position: undefined,
     messages: each.messages + (before?.messages ?? 0),
     compactions: each.compactions + (before?.compactions ?? 0),
     withdrawn: each.withdrawn + (before?.withdrawn ?? 0),

@@ -1,6 +1,7 @@
 /** Conversations and their contexts. */
 import { withoutUndefined } from '../../../lib/without-undefined.js'
 import { totalsOf } from '../../../domain/reports/totals.js'
+import type { ConversationList, UsageTotals } from '../../../library/ledger.js'
 import { problem } from '../../../library/problem.js'
 import type { Access } from '../access.js'
 import { cursorOf, placeOf } from '../cursors.js'
@@ -10,8 +11,9 @@ import { etagOf, type Handlers } from '../service.js'
 const PAGE = 100
 const MOST_GROUPS = 1_000
 
-/** The totals for a key that reaches no conversation of a request. */
-const NO_TOTALS = { groups: [], groupCount: 0, total: totalsOf([], {}) }
+/** The answers for a key that reaches no conversation of a request. */
+const NO_CONVERSATIONS: ConversationList = { conversations: [] }
+const NO_TOTALS: UsageTotals = { groups: [], groupCount: 0, total: totalsOf([], {}) }
 
 /** The scope and the beginning of ids that a list is of; undefined if the key reaches none of what is asked for. */
 function withinBound(
@@ -39,10 +41,10 @@ export const conversationHandlers = {
         { field: 'cursor' },
       )
     const within = withinBound(access, { scope, prefix })
-    if (within === undefined) return { body: { conversations: [] } }
-    const { conversations, unlisted, behind } = await ledger.list(
-      withoutUndefined({ ...within, ...rest, sort, after, limit: limit + 1, countLost: true }),
-    )
+    const { conversations, unlisted, behind } =
+      within === undefined
+        ? NO_CONVERSATIONS
+        : await ledger.list(withoutUndefined({ ...within, ...rest, sort, after, limit: limit + 1, countLost: true }))
     const listed = conversations.slice(0, limit)
     const last = listed.at(-1)
     const { bound } = access

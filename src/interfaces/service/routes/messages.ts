@@ -157,8 +157,8 @@ export const messageHandlers = {
     const page = left.slice(0, limit)
     const last = page.at(-1)
     const next =
-      left.length > limit && last !== undefined ? { next: cursorOf(String(live.revision), String(last.revision)) } : {}
-    return { body: { ...live, messages: page, ...next }, headers: etagOf(live.revision) }
+      left.length > limit && last !== undefined ? cursorOf(String(live.revision), String(last.revision)) : undefined
+    return { body: withoutUndefined({ ...live, messages: page, next }), headers: etagOf(live.revision) }
   },
 
   async pinMessage({ ledger }, { params: { conversation, message }, query, access: { actor } }) {

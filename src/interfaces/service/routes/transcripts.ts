@@ -35,6 +35,10 @@ export const transcriptHandlers = {
         throw error
       })
     countRecorded(result.conversations.reduce((sum, { messages }) => sum + messages, 0))
-    return { body: result }
+    const conversations = result.conversations.map(({ position, ...conversation }) => ({
+      ...conversation,
+      position: position === undefined ? undefined : access.positions.encode(position),
+    }))
+    return { body: { ...result, conversations } }
   },
 } satisfies Partial<Handlers>
