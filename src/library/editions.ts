@@ -14,7 +14,7 @@ import { revertEdition } from '../application/editions/undo-and-revert.js'
 import type { SpendingLimits } from '../ports/spending.js'
 import type { Conversations, Handled } from '../application/recording/handle-command.js'
 import type { SearchPorts } from '../application/search/search.js'
-import { createEditionNames } from './edition-names.js'
+import { createEditionNames, type EditionNames } from './edition-names.js'
 import * as calls from '../schema/calls/editions.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
@@ -51,10 +51,20 @@ export interface EditionsParts extends Pick<LedgerParts, 'db'>, Omit<AdoptDepend
   readonly provenanceOf: ProvenanceOf
 }
 
-/** Builds the part of the ledger that is about editions. */
+/** The functions that read or change editions. */
 export function createEditions(parts: EditionsParts): Editions & EditionsCompared {
-  const { log, db, conversations, spending, searchPorts, gate, freshness, lookup, provenanceOf } = parts
-  const { existing, editionNamed, editionOf } = createEditionNames(parts)
+  const names = createEditionNames(parts)
+  return {
+    ...replayCalls(parts, names),
+    ...readingCalls(parts, names),
+    ...forceCalls(parts, names),
+    ...comparison(parts, names),
+  }
+}
+
+/** Makes editions, and estimates what that costs. */
+function replayCalls(parts: EditionsParts, { existing, editionNamed }: EditionNames) {
+  const { db, gate, lookup, provenanceOf } = parts
 
   /** The ids of conversations that are all there. */
   async function idsOf(request: EditionRequest['conversations']): Promise<readonly string[]> {
@@ -68,22 +78,6 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
     return (await editionById(db, editionId))
       .filter(({ state }) => state !== 'dropped')
       .map(({ conversationId }) => conversationId)
-  }
-
-  async function withSpending(summaries: Awaited<ReturnType<typeof listEditions>>): Promise<Edition[]> {
-    const editions: Edition[] = []
-    for (const edition of summaries) editions.push({ ...edition, spent: await spending.spentOn(edition.editionId) })
-    return editions
-  }
-
-  async function withHead(row: EditionRow): Promise<EditionOfConversation> {
-    return { ...row, conversationHead: await log.store.streamRevision(conversationStream(row.conversationId)) }
-  }
-
-  async function putIntoForce(handled: Handled, editionId: string): Promise<EditionChange> {
-    freshness.recordedHere(handled)
-    freshness.follow()
-    return await putIntoForceBy(log, handled, editionId)
   }
 
   return {
@@ -117,6 +111,22 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
         },
       )
     },
+  } satisfies Partial<Editions>
+}
+
+/** Lists and shows editions. */
+function readingCalls({ log, db, spending, freshness }: EditionsParts, { editionNamed }: EditionNames) {
+  async function withSpending(summaries: Awaited<ReturnType<typeof listEditions>>): Promise<Edition[]> {
+    const editions: Edition[] = []
+    for (const edition of summaries) editions.push({ ...edition, spent: await spending.spentOn(edition.editionId) })
+    return editions
+  }
+
+  async function withHead(row: EditionRow): Promise<EditionOfConversation> {
+    return { ...row, conversationHead: await log.store.streamRevision(conversationStream(row.conversationId)) }
+  }
+
+  return {
     async list() {
       await freshness.rowsAtHead()
       return await withSpending(await listEditions(db))
@@ -130,6 +140,20 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
       for (const row of await editionById(db, editionId)) found.push(await withHead(row))
       return { ...edition, conversations: found }
     },
+  } satisfies Partial<Editions>
+}
+
+/** Puts editions into force, takes them out of it, and drops them. */
+function forceCalls(parts: EditionsParts, { existing, editionOf }: EditionNames) {
+  const { log, conversations, gate, freshness, provenanceOf } = parts
+
+  async function putIntoForce(handled: Handled, editionId: string): Promise<EditionChange> {
+    freshness.recordedHere(handled)
+    freshness.follow()
+    return await putIntoForceBy(log, handled, editionId)
+  }
+
+  return {
     async adopt(conversationId, given, options) {
       const { policy, signal, ...rest } = gate.enter(calls.adopt, options)
       const provenance = provenanceOf(rest)
@@ -165,6 +189,13 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
       const { events } = valueOf(await dropEdition(parts, { conversationId, editionId, provenance }), problem)
       return { conversationId, editionId, changed: events.length > 0 }
     },
+  } satisfies Partial<Editions>
+}
+
+/** Compares editions. */
+function comparison(parts: EditionsParts, { editionNamed }: EditionNames) {
+  const { log, searchPorts, gate, freshness, provenanceOf } = parts
+  return {
     async compare(conversationIds, editionId, options) {
       const { waitFor, timeout, actor, ...given } = gate.enter(calls.compare, options)
       const compareEditions = createCompareEditions({
@@ -194,5 +225,5 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
         problem,
       )
     },
-  }
+  } satisfies EditionsCompared
 }

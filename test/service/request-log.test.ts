@@ -1,7 +1,7 @@
 /** The log of a service: one line for each request, without content. */
 import { expect, it, jest } from '@jest/globals'
 import { requestLog } from '../../src/interfaces/cli/request-log.js'
-import type { AnsweredRequest } from '../../src/interfaces/service/app.js'
+import type { AnsweredRequest } from '../../src/interfaces/service/requests.js'
 import { startTestService } from '../support/service.js'
 
 it('has one record for each request, with its failure, and no text or id of a conversation', async () => {

@@ -1,7 +1,8 @@
 /** The log of `serve` on standard error: a line for each request, and for each problem. No line has content. */
 import { toWire } from '../../domain/values/revision.js'
 import { kindOf, sentenceOfProblem } from '../../library/problem.js'
-import type { AnsweredRequest, ServiceOptions } from '../service/app.js'
+import type { ServiceOptions } from '../service/app.js'
+import type { AnsweredRequest } from '../service/requests.js'
 import { note, noteColours } from './output.js'
 
 /** @param form `text`, `json`, or `errors` for problems alone */

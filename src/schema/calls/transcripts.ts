@@ -1,7 +1,8 @@
 /** Calls about transcripts and actions of other programs. */
 import type { TranscriptItem } from '../../application/importers/transcript.js'
 import type { MessageInput } from '../../domain/values/chat-message.js'
-import { call, option, required } from '../call.js'
+import { HANDOFF_PROGRAMS } from '../../domain/values/handoff-programs.js'
+import { call, ofForm, option, required } from '../call.js'
 import {
   awaitedListener,
   flag,
@@ -68,7 +69,7 @@ export const handoff = call('transcripts.handoff', {
   options: () => ({
     to: option(
       'The program: `claude-code`, `codex`, `opencode`, `pi` or `gemini`. May be absent with `repair`',
-      unchecked<string>(),
+      ofForm(unchecked<string>(), { kind: 'choice', choices: HANDOFF_PROGRAMS }),
     ),
     repair: option(
       'If true, the session is written for the program that recorded the conversation, which cannot resume it: each call with its result, each compaction with its summary, and without a limit of tokens unless `budget` is set. Default: false',
@@ -84,7 +85,7 @@ export const handoff = call('transcripts.handoff', {
     ),
     home: option(
       'Directory of the program. Default: the one that the program uses on this machine',
-      unchecked<string>(),
+      ofForm(unchecked<string>(), { kind: 'text' }),
     ),
     cwd: option(
       'Directory in which the work continues. Default: the directory of the conversation, or the current one',

@@ -1,13 +1,25 @@
 /** `handoff`: continues a conversation in another program. */
 import { LedgerError } from '../../../lib/ledger-error.js'
-import { conversation, text, toggle, type CliCommand } from '../command.js'
+import { HANDOFF_PROGRAMS } from '../../../domain/values/handoff-programs.js'
+import { callFlags } from '../call-flags.js'
+import { conversation, type CliCommand } from '../command.js'
 import { announced, conversationNamed } from '../find-conversation.js'
 import { count, line, many, note, noteColours } from '../output.js'
 import { toWire } from '../../../domain/values/revision.js'
 import type { Handoff } from '../../../library/ledger.js'
 import { withLedger } from '../session.js'
 
-const PROGRAMS = ['claude-code', 'codex', 'opencode', 'pi', 'gemini'] as const
+const call = callFlags(async () => (await import('../../../schema/calls/transcripts.js')).handoff, {
+  omitted: ['actor'],
+  texts: {
+    to: 'Program that continues the conversation',
+    repair: 'Write the session again for the program that recorded it and cannot resume it',
+    withdrawn: 'Id of a withdrawn message: hand the conversation over as it was with that message',
+    budget: 'Most tokens of the new session, estimated [default: 100,000]',
+    home: 'Directory of the program [default: the one that it uses on this machine]',
+    cwd: 'Directory in which the work continues [default: that of the conversation]',
+  },
+})
 
 /** How older messages travel. */
 function olderText({ older, summary, note: { entries, omitted } }: Handoff): string {
@@ -40,38 +52,19 @@ export const handoff: CliCommand = {
   describe: 'Write a conversation as a session of another program, which resumes it',
   uses: ['open', 'record'],
   positionals: { conversation },
-  options: {
-    to: text('Program that continues the conversation', PROGRAMS),
-    repair: toggle('Write the session again for the program that recorded it and cannot resume it'),
-    withdrawn: text('Id of a withdrawn message: hand the conversation over as it was with that message'),
-    budget: text('Most tokens of the new session, estimated [default: 100,000]'),
-    home: text('Directory of the program [default: the one that it uses on this machine]'),
-    cwd: text('Directory in which the work continues [default: that of the conversation]'),
-  },
+  call,
   examples: [
     ['$0 handoff "date bug" --to codex', 'a session that `codex resume` lists'],
     ['$0 handoff 3f0c --to gemini --budget 30000', 'fewer messages verbatim; the rest as summary and note'],
     ['$0 handoff 3f0c --repair', 'a new session of the same program, which resumes'],
   ],
   async run(args) {
-    const to = args.text('to')
-    const isRepair = args.is('repair')
-    const withdrawn = args.text('withdrawn')
-    if (to === undefined && !isRepair)
-      throw new LedgerError('Usage', `name a program with --to: ${PROGRAMS.join(', ')}`)
-    const budget = args.atLeastOne('budget')
-    const home = args.text('home')
-    const cwd = args.text('cwd')
+    const options = await call.read(args)
+    if (options.to === undefined && options.repair !== true)
+      throw new LedgerError('Usage', `name a program with --to: ${HANDOFF_PROGRAMS.join(', ')}`)
     await withLedger(args.flags, {}, async ({ ledger }) => {
       const conversationId = await conversationNamed(ledger, args.word('conversation'), announced(args))
-      const found = await ledger.transcripts.handoff(conversationId, {
-        ...(to === undefined ? {} : { to }),
-        ...(isRepair ? { repair: true } : {}),
-        ...(withdrawn === undefined ? {} : { withdrawn }),
-        ...(budget === undefined ? {} : { budget }),
-        ...(home === undefined ? {} : { home }),
-        ...(cwd === undefined ? {} : { cwd }),
-      })
+      const found = await ledger.transcripts.handoff(conversationId, options)
       if (args.json) await line(toWire(found))
       else await report(found)
     })
