@@ -138,6 +138,7 @@ const NOTHING: Counts = { messages: 0, messagesOf: 0, from: 0, summaries: 0, reu
  * would take longer with more conversations.
  */
 export class Tally {
+  private readonly startedAt = performance.now()
   private sums = { ...NOTHING }
   private readonly each = new Map<string, Counts>()
 
@@ -147,6 +148,23 @@ export class Tally {
 
   all(): Counts {
     return this.sums
+  }
+
+  /** The progress of a run of so many conversations, and what it paid so far. */
+  progress(conversations: number, paid: Paid, price: Price | undefined): ReplayProgress {
+    const { messages, messagesOf, from, reused, done } = this.sums
+    const seenNow = messages - from
+    const seconds = (performance.now() - this.startedAt) / 1_000
+    return {
+      ...paid,
+      conversations,
+      conversationsDone: done,
+      messages,
+      messagesOf,
+      reused,
+      ...costAt(paid, price),
+      secondsLeft: seconds < 1 || seenNow === 0 ? undefined : (seconds * (messagesOf - messages)) / seenNow,
+    }
   }
 
   set(conversationId: string, changes: Partial<Counts>): void {
@@ -172,16 +190,33 @@ interface ConversationRun {
   outcome: ConversationOutcome | undefined
 }
 
+/** The end of a run: no other call is started, and running ones are aborted after the grace period. */
+class RunEnd {
+  /** Why it ended. */
+  reason: Replay['ended'] = 'done'
+  private readonly stop = new AbortController()
+  private readonly abort = new AbortController()
+  /** Aborts if no other call may be started. */
+  readonly stopped = this.stop.signal
+  /** Aborts the running calls. */
+  readonly aborted = this.abort.signal
+
+  stopFor(reason: Replay['ended']): void {
+    if (this.stopped.aborted) return
+    this.reason = reason
+    this.stop.abort()
+    setTimeout(() => {
+      this.abort.abort()
+    }, GRACE_MS).unref()
+  }
+}
+
 class ReplayRun {
   private readonly payer: ReturnType<typeof createMetered>
   private readonly owner: string
-  private readonly startedAt = performance.now()
   private readonly runs: ConversationRun[]
   private readonly tally = new Tally()
-  private readonly stop = new AbortController()
-  /** Aborts the running calls after the grace period. */
-  private readonly end = new AbortController()
-  private ended: Replay['ended'] = 'done'
+  private readonly end = new RunEnd()
   private noRoom: Replay['noRoom']
   private readonly streams: () => Promise<EditionStreams>
 
@@ -200,46 +235,23 @@ class ReplayRun {
       bound: request.bound ?? {},
       onNoRoom: (room) => {
         this.noRoom ??= room
-        this.stopFor('bound')
+        this.end.stopFor('bound')
       },
       onCall: () => {
         this.reportProgress()
       },
-      goOn: () => !this.stop.signal.aborted,
+      goOn: () => !this.end.stopped.aborted,
       wait: (ms) => this.wait(ms),
     })
   }
 
   private wait(ms: number): Promise<void> {
-    return (this.deps.wait ?? sleep)(ms, this.stop.signal)
-  }
-
-  private stopFor(reason: Replay['ended']): void {
-    if (this.stop.signal.aborted) return
-    this.ended = reason
-    this.stop.abort()
-    setTimeout(() => {
-      this.end.abort()
-    }, GRACE_MS).unref()
+    return (this.deps.wait ?? sleep)(ms, this.end.stopped)
   }
 
   private reportProgress(): void {
     const { onProgress, price } = this.request
-    if (onProgress === undefined) return
-    const paid = this.payer.paid()
-    const { messages, messagesOf, from, reused, done } = this.tally.all()
-    const seenNow = messages - from
-    const seconds = (performance.now() - this.startedAt) / 1_000
-    onProgress({
-      ...paid,
-      conversations: this.runs.length,
-      conversationsDone: done,
-      messages,
-      messagesOf,
-      reused,
-      ...costAt(paid, price),
-      secondsLeft: seconds < 1 || seenNow === 0 ? undefined : (seconds * (messagesOf - messages)) / seenNow,
-    })
+    onProgress?.(this.tally.progress(this.runs.length, this.payer.paid(), price))
   }
 
   private async make(run: ConversationRun, lease: Lease): Promise<ConversationOutcome> {
@@ -252,13 +264,13 @@ class ReplayRun {
     if (E.isLeft(plan)) return { kind: 'stopped', failure: plan.left }
     const recall = recallSummaries(deps.log, run.conversationId, this.streams)
     const conversationAbort = new AbortController()
-    const goOn = (): boolean => !this.stop.signal.aborted && !lease.lost.aborted
+    const goOn = (): boolean => !this.end.stopped.aborted && !lease.lost.aborted
     const paying = this.payer.paying(deps.summarizer)
     const summarizer: Summarizer = {
       ...paying,
       prepare: (job) => paying.prepare(job),
       summarize: async (prepared) => {
-        const answer = await paying.summarize(prepared, this.end.signal)
+        const answer = await paying.summarize(prepared, this.end.aborted)
         // A failure during a stop is not a failure of the model, and is not recorded as one.
         if (isSummarizerFailure(answer) && !goOn()) conversationAbort.abort()
         return answer
@@ -286,7 +298,7 @@ class ReplayRun {
   private async one(run: ConversationRun, patienceMs: number): Promise<void> {
     const lease = await holdEdition(this.deps.claims, this.editionId, run.conversationId, this.owner, {
       patienceMs,
-      signal: this.stop.signal,
+      signal: this.end.stopped,
       wait: this.deps.wait,
     })
     if (lease === undefined) {
@@ -308,7 +320,7 @@ class ReplayRun {
       outcome.failure.kind === 'SummarizerFailed' &&
       SHARED_FAILURES.has(outcome.failure.failure)
     )
-      this.stopFor('failing')
+      this.end.stopFor('failing')
     this.reportProgress()
   }
 
@@ -316,7 +328,7 @@ class ReplayRun {
   private async all(runs: readonly ConversationRun[], patienceMs: number): Promise<void> {
     const queue = [...runs]
     const work = async (): Promise<void> => {
-      for (let next = queue.shift(); next !== undefined && !this.stop.signal.aborted; next = queue.shift())
+      for (let next = queue.shift(); next !== undefined && !this.end.stopped.aborted; next = queue.shift())
         await this.one(next, patienceMs)
     }
     const workers = await Promise.allSettled(
@@ -325,7 +337,7 @@ class ReplayRun {
           await work()
         } catch (error) {
           // A bug or an unavailable store: the other workers finish their conversations, then the error is thrown.
-          this.stopFor('failing')
+          this.end.stopFor('failing')
           throw error
         }
       }),
@@ -336,7 +348,7 @@ class ReplayRun {
   async run(): Promise<Replay> {
     const { deps, request } = this
     const stopOnRequest = (): void => {
-      this.stopFor('asked')
+      this.end.stopFor('asked')
     }
     if (request.signal?.aborted === true) stopOnRequest()
     request.signal?.addEventListener('abort', stopOnRequest, { once: true })
@@ -359,7 +371,7 @@ class ReplayRun {
         const { messages, messagesOf, summaries, reused } = this.tally.of(conversationId)
         return { conversationId, outcome: outcome ?? { kind: 'postponed' }, messages, messagesOf, summaries, reused }
       }),
-      ended: this.ended,
+      ended: this.end.reason,
       ...(this.noRoom === undefined ? {} : { noRoom: this.noRoom }),
       paid,
       ...costAt(paid, request.price),

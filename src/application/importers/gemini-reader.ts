@@ -14,14 +14,12 @@ import { readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { sha256 } from '../../domain/values/hash.js'
-import { contentText, type MessageBody } from '../../domain/values/message.js'
 import { textIn } from '../../lib/text-in.js'
 import { inside, refusalOf, timeIn, type Fields } from './bodies.js'
-import { messageIn, fingerprintOf, type Call, type GeminiMessage } from './gemini-messages.js'
+import { fingerprintOf, type GeminiMessage } from './gemini-messages.js'
+import { answerBody, GeminiRecords, isTail, newRecordState, type RecordState, type Reply } from './gemini-records.js'
 import type {
-  CompactionItem,
   ConversationItem,
-  ContextEntry,
   EarlierUsage,
   EditItem,
   Parent,
@@ -42,51 +40,10 @@ const headerSchema = z.looseObject({
   contextLedger: z.looseObject({ handover: text }).optional().catch(undefined),
 })
 
-/** The state of a record: fingerprints of its content, not the content itself. */
-interface RecordState {
-  readonly role: GeminiMessage['role']
-  content: string | undefined
-  /** The results of its calls; undefined while a call has no result. */
-  readonly calls: Map<string, { readonly part: number; fingerprint: string } | undefined>
-  /** Number of messages emitted for it. */
-  parts: number
-  /** Ids of the calls that have their result in this record. */
-  readonly answers: string[]
-  /** Whether its usage has been reported. */
-  hasUsage: boolean
-  /** Whether a message of it was yielded. */
-  hasMessage: boolean
-}
-
-const newRecordState = (role: GeminiMessage['role']): RecordState => ({
-  role,
-  content: undefined,
-  calls: new Map(),
-  parts: 0,
-  answers: [],
-  hasUsage: false,
-  hasMessage: false,
-})
-
-/** Equal for a message and its copy with another id. */
-const matchKey = (role: string, content: string | undefined, callIds: Iterable<string>): string =>
-  JSON.stringify([role, content, ...callIds])
-
 type Why = EditItem['why']
 
 /** A sub-agent's session is one folder deeper than others. */
 const MOST_LEVELS = 2
-
-interface Reply {
-  readonly body: MessageBody
-  readonly isError?: boolean | undefined
-}
-
-const answerBody = (content: MessageBody['content'], calls: readonly Call[]): MessageBody => ({
-  role: 'assistant',
-  content,
-  ...(calls.length === 0 ? {} : { toolCalls: calls.map(({ call }) => call) }),
-})
 
 /**
  * The directory of the project: the program writes it into a file above the sessions. Sessions that were copied without
@@ -114,19 +71,8 @@ function parentOf(path: string, kind: string | undefined, sessionId: string): Pa
 }
 
 class GeminiReader implements TranscriptReader {
-  private readonly known = new Map<string, RecordState>()
-  /** Id → role of the first record with it. */
-  private readonly roles = new Map<string, GeminiMessage['role']>()
-  /** Id in a list → id of the same message in an earlier record. */
-  private readonly aliases = new Map<string, string>()
-  /** Calls that have a result in any record of the context. */
-  private readonly answered = new Set<string>()
-  /** Ids of the records in the model's context, in order. */
-  private live: string[] = []
-  /** Record id → messages that a compression inserted. */
-  private inserted = new Map<string, readonly MessageBody[]>()
+  private readonly records = new GeminiRecords()
   private conversation: ConversationItem | undefined
-  private snapshots = 0
   private handoverId: string | undefined
   /** The header was repeated, and no list followed yet. */
   private isResuming = false
@@ -146,14 +92,14 @@ class GeminiReader implements TranscriptReader {
     yield* this.endResume(isRecord(changes), Array.isArray(inside(changes, 'messages')))
     if (typeof rewindTo === 'string') {
       // Gemini CLI removes everything if it does not know the message.
-      const id = this.aliases.get(rewindTo) ?? rewindTo
-      yield* this.withdraw(this.live.slice(Math.max(this.live.indexOf(id), 0)), undefined, where)
+      const id = this.records.idOf(rewindTo)
+      yield* this.withdraw(this.records.live.slice(Math.max(this.records.live.indexOf(id), 0)), undefined, where)
     } else if (isRecord(changes)) {
       yield* this.ensureBegun(where)
       const { messages, summary, lastUpdated } = changes
       if (textIn(summary) !== undefined && this.conversation !== undefined)
         yield* this.begin({ sessionId: this.conversation.sourceId, summary }, where)
-      const isFirst = this.isResuming && Array.isArray(messages) && this.isBeginning(messages)
+      const isFirst = this.isResuming && Array.isArray(messages) && this.records.isBeginning(messages)
       if (Array.isArray(messages)) this.isResuming = false
       if (isFirst) this.firstList = { messages, where }
       const items = Array.isArray(messages) && !isFirst ? [...this.replace(messages, timeIn(lastUpdated), where)] : []
@@ -173,13 +119,6 @@ class GeminiReader implements TranscriptReader {
 
   end(): [] {
     return []
-  }
-
-  /** Whether a list has only messages that are known, and lacks the last ones. */
-  private isBeginning(list: readonly unknown[]): boolean {
-    const ids = new Set(list.flatMap((value) => this.messageOf(value)?.id ?? []))
-    const removed = this.live.filter((id) => !ids.has(id))
-    return removed.length > 0 && isTail(removed, this.live) && [...ids].every((id) => this.known.has(id))
   }
 
   /** After the first list of a resume, another list replaces it, and a message continues it. */
@@ -217,7 +156,7 @@ class GeminiReader implements TranscriptReader {
 
   /** Yields further messages of a record. */
   private *emit(message: GeminiMessage, replies: readonly Reply[], where: SourceLocation): Generator<TranscriptItem> {
-    const state = this.known.get(message.id)
+    const state = this.records.known.get(message.id)
     if (state === undefined) return
     for (const { body, isError } of replies) {
       const part = state.parts
@@ -248,29 +187,12 @@ class GeminiReader implements TranscriptReader {
     }
   }
 
-  /** The results that are new. */
-  private results(message: GeminiMessage, state: RecordState): readonly Reply[] {
-    const first = state.parts
-    return message.calls
-      .filter(
-        ({ call, result }) =>
-          result !== undefined && state.calls.get(call.id) === undefined && !this.answered.has(call.id),
-      )
-      .map(({ call, result }, at) => {
-        const content = result?.content ?? ''
-        state.calls.set(call.id, { part: first + at, fingerprint: fingerprintOf(content) })
-        this.answered.add(call.id)
-        state.answers.push(call.id)
-        return { body: { role: 'tool', content, toolCallId: call.id }, isError: result?.isError }
-      })
-  }
-
   /** Yields the messages of a new record. */
   private *open(message: GeminiMessage, where: SourceLocation): Generator<TranscriptItem> {
     const state = newRecordState(message.role)
-    this.known.set(message.id, state)
+    this.records.known.set(message.id, state)
     yield* this.extend(message, state, where)
-    if (state.parts > 0) this.live.push(message.id)
+    if (state.parts > 0) this.records.live.push(message.id)
     else yield { kind: 'left-out', what: message.role === 'user' ? 'user' : 'gemini', where }
   }
 
@@ -285,12 +207,12 @@ class GeminiReader implements TranscriptReader {
       const words = isFirst ? content : undefined
       if (words !== undefined || fresh.length > 0)
         yield* this.emit(message, [{ body: answerBody(words ?? null, fresh) }], where)
-      yield* this.emit(message, this.results(message, state), where)
+      yield* this.emit(message, this.records.results(message, state), where)
       return
     }
-    const newResults = message.results.filter(({ callId }) => !this.answered.has(callId))
+    const newResults = message.results.filter(({ callId }) => !this.records.answered.has(callId))
     for (const { callId } of newResults) {
-      this.answered.add(callId)
+      this.records.answered.add(callId)
       state.answers.push(callId)
     }
     const replies = newResults.map((result): Reply => ({
@@ -336,163 +258,51 @@ class GeminiReader implements TranscriptReader {
       state.hasUsage = true
       this.earlierUsage = { answerId: id, usage: message.usage }
     }
-    if (parts === 0 && state.parts > 0) this.live.push(id)
-  }
-
-  /** Forgets records, so that they are emitted again if they return. */
-  private forget(ids: readonly string[]): void {
-    for (const id of ids) {
-      for (const callId of this.known.get(id)?.answers ?? []) this.answered.delete(callId)
-      this.known.delete(id)
-      this.inserted.delete(id)
-    }
+    if (parts === 0 && state.parts > 0) this.records.live.push(id)
   }
 
   /** Withdraws messages that the model no longer receives and that nothing replaces. */
   private *withdraw(ids: readonly string[], at: string | undefined, where: SourceLocation): Generator<TranscriptItem> {
     const removed = new Set(ids)
-    this.live = this.live.filter((id) => !removed.has(id))
-    const sourceIds = ids.filter((id) => this.known.get(id)?.hasMessage === true)
-    const hasInserted = ids.some((id) => this.inserted.has(id))
-    this.forget(ids)
+    this.records.live = this.records.live.filter((id) => !removed.has(id))
+    const sourceIds = ids.filter((id) => this.records.hasMessage(id))
+    const hasInserted = ids.some((id) => this.records.inserted.has(id))
+    this.records.forget(ids)
     if (sourceIds.length > 0) yield { kind: 'withdrawal', sourceIds, at, where }
     // A summary cannot be withdrawn, because it is not a message: a compaction records the remaining context.
-    if (hasInserted) yield this.compaction(undefined, at, where)
+    if (hasInserted) yield this.records.compaction(undefined, at, where)
     if (ids.length === 0) yield { kind: 'left-out', what: '$rewindTo', where }
-  }
-
-  /** A compaction with the current context. @param summary the record that replaces the removed messages */
-  private compaction(
-    summary: GeminiMessage | undefined,
-    at: string | undefined,
-    where: SourceLocation,
-  ): CompactionItem {
-    this.snapshots += 1
-    return {
-      kind: 'compaction',
-      sourceId: `$set-${String(this.snapshots)}`,
-      at,
-      trigger: 'unknown',
-      summary: summary === undefined ? { kind: 'none' } : { kind: 'text', text: contentText(summary.content) },
-      context: this.live.flatMap((id): readonly ContextEntry[] => {
-        const bodies = (this.inserted.get(id) ?? []).map((body, part) => ({
-          kind: 'inserted' as const,
-          body,
-          ...(id === summary?.id && part === 0 ? { isSummary: true as const } : {}),
-        }))
-        return this.known.get(id)?.hasMessage === true ? [...bodies, { kind: 'message', sourceId: id }] : bodies
-      }),
-      where,
-    }
-  }
-
-  /** The messages of a record that a compression inserted, with the results of its calls. */
-  private insert(message: GeminiMessage): readonly MessageBody[] {
-    const { id, role, content, calls, results: responses } = message
-    const state = newRecordState(role)
-    this.known.set(id, state)
-    const tools = [
-      ...calls.map(({ call, result }) => ({ callId: call.id, result })),
-      ...responses.map((result) => ({ callId: result.callId, result })),
-    ]
-    for (const { callId } of tools) state.calls.set(callId, undefined)
-    const answers = tools.flatMap(({ callId, result }): readonly MessageBody[] => {
-      if (result === undefined || this.answered.has(callId)) return []
-      this.answered.add(callId)
-      state.answers.push(callId)
-      return [{ role: 'tool', content: result.content, toolCallId: callId }]
-    })
-    const body = role === 'user' ? { role, content: content ?? null } : answerBody(content ?? null, calls)
-    const bodies = content === undefined && (role === 'user' || calls.length === 0) ? [] : [body]
-    const inserted = role === 'user' ? [...answers, ...bodies] : [...bodies, ...answers]
-    // Later records of the same message only add results.
-    state.parts = inserted.length === 0 ? 0 : 1
-    return inserted
-  }
-
-  /** The message of a record. One that has the id of a message with another role gets an id of its own. */
-  private messageOf(value: unknown): GeminiMessage | undefined {
-    const message = messageIn(value)
-    if (message === undefined) return undefined
-    const { id, role } = message
-    const knownRole = this.roles.get(id) ?? role
-    this.roles.set(id, knownRole)
-    const ownId = knownRole === role ? id : `${id}/${role}`
-    return { ...message, id: this.aliases.get(ownId) ?? ownId }
-  }
-
-  /** Finds the messages of a list that have another id than in the records before it. */
-  private matchCopies(messages: readonly GeminiMessage[]): void {
-    const named = new Set(messages.map(({ id }) => id))
-    const candidates = this.live.filter((id) => !named.has(id) && !this.inserted.has(id))
-    for (const { id, role, fingerprint, calls, content } of messages.toReversed()) {
-      if (this.known.has(id) || (content === undefined && calls.length === 0)) continue
-      const key = matchKey(
-        role,
-        fingerprint,
-        calls.map(({ call }) => call.id),
-      )
-      const at = candidates.findLastIndex((candidate) => {
-        const state = this.known.get(candidate)
-        return state !== undefined && matchKey(state.role, state.content, state.calls.keys()) === key
-      })
-      const [original] = at === -1 ? [] : candidates.splice(at, 1)
-      if (original !== undefined) this.aliases.set(id, original)
-    }
-  }
-
-  /** Replaces the messages of the context by those of a list, and yields the compaction. */
-  private *compress(
-    messages: readonly GeminiMessage[],
-    removed: readonly string[],
-    at: string | undefined,
-    where: SourceLocation,
-  ): Generator<TranscriptItem> {
-    // Only results of messages that stay are in the context.
-    for (const id of removed) for (const callId of this.known.get(id)?.answers ?? []) this.answered.delete(callId)
-    const bodies = messages.flatMap((one): (readonly [string, readonly MessageBody[]])[] => {
-      const before = this.inserted.get(one.id)
-      if (before !== undefined) return [[one.id, before]]
-      return this.known.has(one.id) ? [] : [[one.id, this.insert(one)]]
-    })
-    this.inserted = new Map(bodies.filter(([, messageBodies]) => messageBodies.length > 0))
-    const ids = [...new Set(messages.map(({ id }) => id))]
-    this.live = ids.filter((id) => this.inserted.has(id) || this.known.get(id)?.hasMessage === true)
-    const summary = messages.find(
-      ({ id, role, content }) => this.inserted.has(id) && role === 'user' && content !== undefined,
-    )
-    yield this.compaction(summary, at, where)
   }
 
   /** Replaces the message list. */
   private *replace(list: readonly unknown[], at: string | undefined, where: SourceLocation): Generator<TranscriptItem> {
-    this.matchCopies(list.flatMap((value) => this.messageOf(value) ?? []))
-    const messages = list.flatMap((value) => this.messageOf(value) ?? [])
+    this.records.matchCopies(list.flatMap((value) => this.records.messageOf(value) ?? []))
+    const messages = list.flatMap((value) => this.records.messageOf(value) ?? [])
     const ids = new Set(messages.map(({ id }) => id))
-    const removed = this.live.filter((id) => !ids.has(id))
-    const isNew = ({ id, content }: GeminiMessage): boolean => !this.known.has(id) && content !== undefined
+    const removed = this.records.live.filter((id) => !ids.has(id))
+    const isNew = ({ id, content }: GeminiMessage): boolean => !this.records.known.has(id) && content !== undefined
     // If only the last messages are missing and nothing is new, the user took them back.
-    const isCompaction = removed.length > 0 && (messages.some(isNew) || !isTail(removed, this.live))
-    if (isCompaction) yield* this.compress(messages, removed, at, where)
+    const isCompaction = removed.length > 0 && (messages.some(isNew) || !isTail(removed, this.records.live))
+    if (isCompaction) yield this.records.compaction(this.records.compress(messages, removed), at, where)
     else if (removed.length > 0) yield* this.withdraw(removed, at, where)
     for (const [index, value] of list.entries()) {
-      const id = this.messageOf(value)?.id
-      if (id === undefined || !this.inserted.has(id))
+      const id = this.records.messageOf(value)?.id
+      if (id === undefined || !this.records.inserted.has(id))
         yield* this.record(value, 'masked', { ...where, path: `$set.messages[${String(index)}]` })
     }
   }
 
   private *record(value: unknown, why: Why, where: SourceLocation): Generator<TranscriptItem> {
-    const message = this.messageOf(value)
+    const message = this.records.messageOf(value)
     if (message === undefined) {
       yield { kind: 'left-out', what: (isRecord(value) ? textIn(value['type']) : undefined) ?? 'record', where }
       return
     }
-    const state = this.known.get(message.id)
+    const state = this.records.known.get(message.id)
     if (state === undefined && message.id === this.handoverId) {
-      this.inserted.set(message.id, this.insert(message))
-      this.live.push(message.id)
-      yield { ...this.compaction(message, message.at, where), coversMissing: true }
+      this.records.inserted.set(message.id, this.records.insert(message))
+      this.records.live.push(message.id)
+      yield { ...this.records.compaction(message, message.at, where), coversMissing: true }
       return
     }
     if (state === undefined) {
@@ -500,8 +310,8 @@ class GeminiReader implements TranscriptReader {
       return
     }
     // A message that a compression inserted may get its results later.
-    const items = this.inserted.has(message.id)
-      ? [...this.emit(message, this.results(message, state), where)]
+    const items = this.records.inserted.has(message.id)
+      ? [...this.emit(message, this.records.results(message, state), where)]
       : [...this.update(message, state, why, where)]
     yield* items
     // The record repeats an earlier one; at most its usage is new.
@@ -514,7 +324,3 @@ class GeminiReader implements TranscriptReader {
  * @param path path of the session. The file name is the session id if no record has one.
  */
 export const createGeminiReader = (path: string): TranscriptReader => new GeminiReader(path.replaceAll('\\', '/'))
-
-/** Whether `tail` is the end of `all`. */
-const isTail = (tail: readonly string[], all: readonly string[]): boolean =>
-  tail.every((id, at) => all[all.length - tail.length + at] === id)

@@ -3,25 +3,15 @@
  * the line that proves it. If words alone cannot decide, the verdict is `unknown`: a sentence may be paraphrased, or
  * written in another language.
  */
-import { stemOf } from '../../domain/text/stem.js'
-import { finderOf, partsOfName, squash, stemsIn } from './find-text.js'
+import { partsOfName, squash } from './find-text.js'
 import { isRough, NUMBER_WORDS, numbersOf, roundedIn } from './find-numbers.js'
 import { clausesOf, hasCue, isDenied, isNegated } from '../../domain/text/cues.js'
 import { findNames, isTellingStem, stemOfFile, type NameFinder, type WantedName } from './find-names.js'
 import type { Item } from './items.js'
-import {
-  isAboutConversation,
-  isGeneral,
-  linesOf,
-  proofOf,
-  remainingPassages,
-  summaryPassages,
-  unescaped,
-  type Passage,
-  type PassageSource,
-} from './passages.js'
+import { isAboutConversation, proofOf, unescaped, type PassageSource } from './passages.js'
 import type { Proof } from './proofs.js'
 import type { ReportInput, ReportMessage } from './report-input.js'
+import { Evidence, MOST_SUBJECT_LETTERS } from './evidence.js'
 import { createStretches, isEnding, tellingTerms, weightsOf, type Found } from './stretches.js'
 import { nameOf } from '../../domain/tools/call-query.js'
 
@@ -61,15 +51,9 @@ const MOST_WORDS_OF_NOTHING = 2
 const NOTHING_ANYWHERE = 0.34
 const LEAST_TERMS = 3
 const LEAST_TERMS_OF_SOME = 4
-/** Summaries shorten the subject of a call. */
-const MOST_SUBJECT_LETTERS = 36
 /** Fewer letters occur in many lines by chance. */
 const LEAST_LETTERS = 6
 const LEAST_TERMS_OF_ANSWER = 6
-/** The fix of an error is in the passages directly after it, or missing. */
-const PASSAGES_OF_A_FIX = 4
-const MOST_PASSAGES_OF_A_LINE = 200
-
 const withoutPaths = (text: string): string => text.replaceAll(/(?:[A-Za-z]:)?(?:[\w.@~-]*[/\\])+[\w.@-]*/gu, ' ')
 /** A path, and its last part. */
 const PATH = /(?:[\w.@~-]*[/\\])+([\w-]+)/gu
@@ -85,61 +69,31 @@ function isSpelt(key: string, parts: readonly string[], line: string): boolean {
   return new RegExp(`(?<![\\w-])${parts.join(between)}(?![\\w-])`, 'iu').test(line)
 }
 
-const SCRIPTS = [
-  /\p{sc=Latin}/gu,
-  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]/gu,
-  /\p{sc=Hangul}/gu,
-  /\p{sc=Cyrillic}/gu,
-] as const
-const lettersOf = (text: string): number[] => SCRIPTS.map((script) => text.match(script)?.length ?? 0)
-
 /** Judges the items of one compaction. */
 class Judge {
-  private readonly lines: readonly string[]
-  private readonly inSummary: readonly Passage[]
-  private readonly passages: readonly Passage[]
   private readonly terms = new Map<Item, readonly string[]>()
   private readonly isRare: (term: string) => boolean
   private readonly stretches: ReturnType<typeof createStretches>
-  private readonly names: ReturnType<typeof namesOf>
-  private readonly findLine: (letters: string) => PassageSource | undefined
-  private readonly findRemaining: (letters: string) => PassageSource | undefined
-  /** Stems in the summary, with the passages that have them. */
-  private readonly words: ReturnType<typeof stemsIn>
-  /** Letters of the summary by script. */
-  private readonly script: readonly number[]
+  private readonly names: NameFinder
   private readonly numbers: ReturnType<typeof numbersOf>
-  /** The first passage of each line of the summary. */
-  private readonly firstPassages: ReadonlyMap<number, number>
+  private readonly evidence: Evidence
 
   constructor(
     private readonly input: ReportInput,
     items: readonly Item[],
   ) {
-    const lines = linesOf(input)
-    const inRemaining = remainingPassages(input.remaining)
-    this.lines = lines
-    this.inSummary = summaryPassages(lines)
-    this.passages = [...this.inSummary, ...inRemaining]
+    this.evidence = new Evidence(input)
+    const { passages, lines } = this.evidence
     const sentences = items.filter(({ kind }) => kind !== 'file' && kind !== 'identifier' && kind !== 'number')
     const { weigh, isRare } = weightsOf(
-      this.passages,
+      passages,
       sentences.map((item) => this.termsOf(item)),
     )
     this.isRare = isRare
-    this.stretches = createStretches(this.passages, weigh)
+    this.stretches = createStretches(passages, weigh)
     const paths = items.flatMap(({ kind, key }) => (kind === 'file' ? [key] : []))
     this.names = namesOf(input, lines, items, isEnoughOf(paths))
-    this.findLine = finderOf(
-      lines.flatMap((text, at) => (isGeneral(text) ? [] : [{ text, source: { kind: 'line', line: at + 1, text } }])),
-    )
-    this.findRemaining = finderOf(inRemaining)
-    this.words = stemsIn(this.inSummary)
-    this.script = lettersOf(lines.join('\n'))
-    this.numbers = numbersOf(this.passages)
-    this.firstPassages = new Map(
-      this.inSummary.map(({ source }, at) => [source.kind === 'line' ? source.line : 0, at] as const).toReversed(),
-    )
+    this.numbers = numbersOf(passages)
   }
 
   judge(item: Item): Judgement {
@@ -168,10 +122,6 @@ class Judge {
     return known
   }
 
-  private findAnywhere(letters: string): PassageSource | undefined {
-    return this.findLine(letters) ?? this.findRemaining(letters)
-  }
-
   /**
    * The judgement if no text proves anything: there is no summary, it cannot be read, or the evidence is not
    * sufficient.
@@ -183,21 +133,10 @@ class Judge {
     return verdict === 'unknown' ? { verdict, why } : { verdict }
   }
 
-  private lineWith(text: string): PassageSource | undefined {
-    return this.findLine(squash(text))
-  }
-
-  private isOtherScript(text: string): boolean {
-    const letters = lettersOf(text)
-    const mainScript = letters.indexOf(Math.max(...letters))
-    const all = this.script.reduce((sum, count) => sum + count, 0)
-    return (this.script[mainScript] ?? 0) < all * 0.15
-  }
-
   /** Judges by the exact text, ignoring punctuation and spaces. */
   private verbatimOf(item: Item): Judgement | undefined {
     const wording = item.answer ?? item.text
-    const source = squash(wording).length < LEAST_LETTERS ? undefined : this.findAnywhere(squash(wording))
+    const source = squash(wording).length < LEAST_LETTERS ? undefined : this.evidence.findAnywhere(squash(wording))
     if (source !== undefined && !hasWords(source, wording)) return undefined
     return source === undefined ? undefined : { verdict: 'kept', proof: proofOf(source, wording) }
   }
@@ -221,7 +160,7 @@ class Judge {
         ? { verdict: 'kept', proof }
         : { verdict: 'partial', proof, overlap }
     }
-    if (this.isOtherScript(item.text)) return this.otherwise('unknown', 'script')
+    if (this.evidence.isOtherScript(item.text)) return this.otherwise('unknown', 'script')
     const isNothing =
       found.share <= NOTHING && found.words <= MOST_WORDS_OF_NOTHING && found.anywhere <= NOTHING_ANYWHERE
     return { ...this.otherwise(isNothing && !found.isCut && !isCurt(item) ? 'lost' : 'unknown'), overlap }
@@ -236,42 +175,17 @@ class Judge {
    */
   private judgeRunning(item: Item): Judgement {
     const subject = squash(item.work?.query.subject ?? '').slice(0, MOST_SUBJECT_LETTERS)
-    const source = subject.length < LEAST_LETTERS ? undefined : this.findAnywhere(subject)
+    const source = subject.length < LEAST_LETTERS ? undefined : this.evidence.findAnywhere(subject)
     if (source !== undefined) return { verdict: 'kept', proof: proofOf(source) }
     const judged = this.stretchOf(item, () => true)
     return judged.verdict === 'kept' || judged.verdict === 'partial' ? this.otherwise('unknown') : judged
   }
 
-  /** The passages of the summary from a proof on that may still be about the same thing. */
-  private passagesFrom(proof: Proof, from: string): string {
-    if (proof.kind !== 'summary') return ''
-    const letters = squash(from)
-    const first = this.firstPassages.get(proof.line) ?? 0
-    const nextPassages = this.inSummary.slice(first, first + MOST_PASSAGES_OF_A_LINE)
-    const at = nextPassages.findIndex(
-      ({ text, source }) =>
-        source.kind === 'line' && source.line === proof.line && letters.startsWith(squash(text).slice(0, 12)),
-    )
-    return this.inSummary
-      .slice(first + Math.max(0, at), first + Math.max(0, at) + PASSAGES_OF_A_FIX)
-      .map(({ text }) => text)
-      .join('\n')
-  }
-
   /** Whether the passages after an error report what resolved it. */
   private reportsFix({ text, resolvedBy }: Item, { proof }: Judgement): boolean {
     if (resolvedBy === undefined || proof === undefined) return true
-    const around = this.passagesFrom(proof, text)
+    const around = this.evidence.passagesFrom(proof, text)
     return hasCue(around, 'outcome') || resolvedBy.query.files.some((file) => around.includes(nameOf(file)))
-  }
-
-  /** Whether the summary reports that the call failed, without the details. */
-  private reportsFailure({ work }: Item): boolean {
-    const subject = squash(work?.query.subject ?? '').slice(0, MOST_SUBJECT_LETTERS)
-    return this.lines.some((line, at) => {
-      const about = squash(line).includes(subject)
-      return about && subject !== '' && hasCue(`${line} ${this.lines[at + 1] ?? ''}`, 'error')
-    })
   }
 
   private judgeError(item: Item): Judgement {
@@ -286,7 +200,7 @@ class Judge {
     )
     const keptJudgements = judged.filter(({ verdict }) => verdict === 'kept')
     const [first] = keptJudgements.length > 0 ? keptJudgements : judged
-    if (first?.verdict === 'lost' && this.reportsFailure(item)) return this.otherwise('unknown')
+    if (first?.verdict === 'lost' && this.evidence.reportsFailure(item)) return this.otherwise('unknown')
     if (first === undefined || keptJudgements.length === 0) return first ?? this.otherwise('unknown')
     return keptJudgements.find((judgement) => this.reportsFix(item, judgement)) ?? { ...first, verdict: 'partial' }
   }
@@ -297,33 +211,29 @@ class Judge {
     if (match?.nearness === 'stem' || (match !== undefined && isTellingStem(stemOfFile(key))))
       return this.otherwise('unknown')
     return this.otherwise(
-      !this.hasAllParts(stemOfFile(key)) && this.lineWith(stemOfFile(key)) === undefined ? 'lost' : 'unknown',
+      !this.evidence.hasAllParts(stemOfFile(key)) && this.evidence.lineWith(stemOfFile(key)) === undefined
+        ? 'lost'
+        : 'unknown',
     )
-  }
-
-  /** Whether one passage has all words of a name, in any order. */
-  private hasAllParts(name: string): boolean {
-    const [first, ...others] = partsOfName(name)
-      .map((part) => this.words.get(stemOf(part)) ?? new Set<number>())
-      .toSorted((a, b) => a.size - b.size)
-    return [...(first ?? [])].some((at) => others.every((other) => other.has(at)))
   }
 
   private judgeIdentifier({ key }: Item): Judgement {
     const match = this.names.find({ kind: 'identifier', key })
     if (match?.nearness === 'whole') return { verdict: 'kept', proof: proofOf(match.source, match.text) }
     const parts = partsOfName(key)
-    const written = parts.length < 2 ? undefined : this.lineWith(key)
+    const written = parts.length < 2 ? undefined : this.evidence.lineWith(key)
     if (written?.kind === 'line' && isSpelt(key, parts, written.text))
       return { verdict: 'partial', proof: proofOf(written) }
     // The first seven digits identify a hash.
     if (/^[0-9a-f]{8,40}$/u.test(key)) {
       const short = new RegExp(`(?<![0-9a-z])${key.slice(0, 7)}[0-9a-f]*(?![0-9a-z])`, 'iu')
-      const at = this.passages.find(({ text }) => short.test(text))
+      const at = this.evidence.passages.find(({ text }) => short.test(text))
       if (at !== undefined) return { verdict: 'kept', proof: proofOf(at.source, at.text) }
     }
     return this.otherwise(
-      match === undefined && this.lineWith(key) === undefined && !this.hasAllParts(key) ? 'lost' : 'unknown',
+      match === undefined && this.evidence.lineWith(key) === undefined && !this.evidence.hasAllParts(key)
+        ? 'lost'
+        : 'unknown',
     )
   }
 
@@ -336,14 +246,15 @@ class Judge {
     }
     if (this.names.find({ kind: 'number', key: item.text }) !== undefined) return this.otherwise('unknown')
     const inWords = NUMBER_WORDS[item.key]
-    if (inWords !== undefined && this.passages.some(({ text }) => inWords.test(text))) return this.otherwise('unknown')
+    if (inWords !== undefined && this.evidence.passages.some(({ text }) => inWords.test(text)))
+      return this.otherwise('unknown')
     const rounded = roundedIn(item.key, this.numbers)
     const about = rounded.find(
       ({ written, passage }) => isRough(written, passage.text) && sharesWords(item, passage.text, 2),
     )
     if (about !== undefined) return { verdict: 'partial', proof: proofOf(about.passage.source, about.passage.text) }
     if (rounded.some(({ passage }) => sharesWords(item, passage.text))) return this.otherwise('unknown')
-    return this.otherwise(this.lineWith(item.text) === undefined ? 'lost' : 'unknown')
+    return this.otherwise(this.evidence.lineWith(item.text) === undefined ? 'lost' : 'unknown')
   }
 }
 

@@ -144,12 +144,64 @@ interface Decided {
   readonly state: Conversation
 }
 
-/** One call of `handle`. A method returns undefined if the commands must be decided again. */
-class CommandRun {
-  private readonly stream: string
-  private conflict: AppendFailure | undefined
+/** The commands of one call, without those messages that turn out to be recorded. */
+class PendingCommands {
   private checkedAt: number | undefined
   private lookupSize = IDS_PER_LOOKUP
+
+  constructor(
+    private readonly log: Log,
+    readonly stream: string,
+    public commands: readonly Command[],
+    /** The commands as they came. An older event may have the text that is redacted today. */
+    private readonly received: readonly Command[],
+  ) {}
+
+  /** Whether compacted or withdrawn messages may have the ids of new ones without the store noticing. */
+  private mustLookUpIds({ messagesCompressed, withdrawn }: Conversation): boolean {
+    return this.log.store.recognizes === 'at-its-revision' && (messagesCompressed > 0 || withdrawn.messages > 0)
+  }
+
+  /** The state knows only the ids of live messages; a store that does not detect the others is asked for them. */
+  async removeCompactedDuplicates(state: Conversation): Promise<E.Either<Rejection, unknown>> {
+    if (!this.mustLookUpIds(state) || this.checkedAt === state.revision) return E.right(undefined)
+    this.checkedAt = state.revision
+    return await this.removeRecorded()
+  }
+
+  /** Removes the messages with these event ids that are recorded from the commands, and returns their ids. */
+  async removeRecorded(
+    ids = messageEventIds(this.stream, this.commands),
+  ): Promise<E.Either<Rejection, ReadonlySet<string>>> {
+    const same = await recordedBefore(this.log, this.stream, this.commands, this.received, ids)
+    if (E.isRight(same)) this.commands = withoutMessages(this.commands, same.right)
+    return same
+  }
+
+  /** Whether the commands are an append that is recorded as it is. */
+  async isRepeated(): Promise<boolean> {
+    if (!isAppendWithIds(this.commands)) return false
+    const ids = messageEventIds(this.stream, this.commands)
+    const recorded = await recordedBefore(this.log, this.stream, this.commands, this.received, ids)
+    // If another writer used an id for a different message, the caller must decide again.
+    return E.isRight(recorded) && recorded.right.size === ids.length
+  }
+
+  async isDerivedIdTaken(state: Conversation, derived: ReadonlySet<string>): Promise<boolean> {
+    if (!this.mustLookUpIds(state) || derived.size === 0) return false
+    return (await this.log.store.findByIds(this.stream, [...derived])).length > 0
+  }
+
+  /** Looks up which of the next derived ids are free; twice as many each time. */
+  async avoidTakenIds(state: Conversation): Promise<void> {
+    this.commands = withTakenIds(this.commands, await takenAmongNext(this.log, state, this.lookupSize))
+    this.lookupSize *= 2
+  }
+}
+
+/** One call of `handle`. A method returns undefined if the commands must be decided again. */
+class CommandRun {
+  private conflict: AppendFailure | undefined
   private keys: SealingKeys | undefined
 
   constructor(
@@ -157,15 +209,11 @@ class CommandRun {
     private readonly clock: Clock,
     private readonly states: States,
     private state: Conversation,
-    private commands: readonly Command[],
+    private readonly pending: PendingCommands,
     private readonly provenance: Provenance,
     private readonly replacements: RedactedCommands['replacements'],
     private keysFrom: 'memory' | 'store' | 'new',
-    /** The commands as they came. An older event may have the text that is redacted today. */
-    private readonly received: readonly Command[],
-  ) {
-    this.stream = conversationStream(state.conversationId)
-  }
+  ) {}
 
   async run(): Promise<Result> {
     for (let tries = 0; tries < CONFLICT_ATTEMPTS; tries += 1) {
@@ -177,9 +225,9 @@ class CommandRun {
 
   private async attempt(): Promise<Result | undefined> {
     // After the state, so that an erasure that the state includes is known to the keys.
-    this.keys = await sealingKeys(this.log, this.state.conversationId, this.commands, this.keysFrom)
+    this.keys = await sealingKeys(this.log, this.state.conversationId, this.pending.commands, this.keysFrom)
     this.keysFrom = 'store'
-    const duplicates = await this.removeCompactedDuplicates()
+    const duplicates = await this.pending.removeCompactedDuplicates(this.state)
     if (E.isLeft(duplicates)) return duplicates
     const decided = await this.decideAll()
     if (E.isLeft(decided)) return decided
@@ -187,9 +235,9 @@ class CommandRun {
     const refusal = rejection ?? (await wrongAnswer(this.log, this.state, encoded.events))
     if (refusal !== undefined) return await this.afterRejection(refusal)
     if (encoded.events.length === 0) return await this.afterNothing()
-    const derived = derivedEventIds(this.stream, this.commands, encoded.events)
-    if (await this.isDerivedIdTaken(derived)) {
-      await this.avoidTakenIds()
+    const derived = derivedEventIds(this.pending.stream, this.pending.commands, encoded.events)
+    if (await this.pending.isDerivedIdTaken(this.state, derived)) {
+      await this.pending.avoidTakenIds(this.state)
       return undefined
     }
     const appended = await this.append(encoded)
@@ -199,30 +247,11 @@ class CommandRun {
 
   /** Undefined if the conversation has other keys than those that were created for it. */
   private async append(encoded: EncodedEvents): Promise<E.Either<AppendFailure, Recorded> | undefined> {
-    const { log, stream, state, keys } = this
+    const { log, state, keys } = this
+    const { stream } = this.pending
     return keys?.created === undefined
       ? await appendUntilKnown(log, stream, state.revision, encoded)
       : await appendWithNewKeys(log, stream, encoded, keys.created)
-  }
-
-  /** Whether compacted or withdrawn messages may have the ids of new ones without the store noticing. */
-  private mustLookUpIds(): boolean {
-    const { messagesCompressed, withdrawn } = this.state
-    return this.log.store.recognizes === 'at-its-revision' && (messagesCompressed > 0 || withdrawn.messages > 0)
-  }
-
-  /** The state knows only the ids of live messages; a store that does not detect the others is asked for them. */
-  private async removeCompactedDuplicates(): Promise<E.Either<Rejection, unknown>> {
-    if (!this.mustLookUpIds() || this.checkedAt === this.state.revision) return E.right(undefined)
-    this.checkedAt = this.state.revision
-    return await this.removeRecorded(messageEventIds(this.stream, this.commands))
-  }
-
-  /** Removes the messages with these event ids that are recorded from the commands, and returns their ids. */
-  private async removeRecorded(ids: readonly string[]): Promise<E.Either<Rejection, ReadonlySet<string>>> {
-    const same = await recordedBefore(this.log, this.stream, this.commands, this.received, ids)
-    if (E.isRight(same)) this.commands = withoutMessages(this.commands, same.right)
-    return same
   }
 
   /** Decides each command on the state that the earlier ones result in. Other work may run between two events. */
@@ -230,7 +259,7 @@ class CommandRun {
     const encoded: EncodedEvents = { toStore: [], bodies: [], events: [] }
     const fold = new Fold(this.state)
     const options = { replacements: this.replacements, keys: this.keys }
-    for (const whole of withIdSeeds(this.keys, this.commands)) {
+    for (const whole of withIdSeeds(this.keys, this.pending.commands)) {
       const before = encoded.events.length
       for (const command of whole.type === 'AppendMessages' ? inParts(whole, MESSAGES_AT_ONCE) : [whole]) {
         const decided = decide(fold.state, command)
@@ -266,18 +295,14 @@ class CommandRun {
     if (rejection.kind === 'ConversationMoved') return await this.afterMove(rejection)
     // A compacted message is not in the state, and a rule for new messages may reject it (for example a tool result
     // whose call was compacted too). Recorded messages are removed from the command before it is rejected.
-    const same = await this.removeRecorded(messageEventIds(this.stream, this.commands))
+    const same = await this.pending.removeRecorded()
     if (E.isLeft(same)) return same
     return same.right.size === 0 ? E.left(rejection) : undefined
   }
 
   /** A repeated append whose answer was lost is not a conflict: it is what changed the conversation. */
   private async afterMove(moved: Rejection): Promise<Result> {
-    if (!isAppendWithIds(this.commands)) return E.left(moved)
-    const ids = messageEventIds(this.stream, this.commands)
-    const recorded = await recordedBefore(this.log, this.stream, this.commands, this.received, ids)
-    // If another writer used an id for a different message, the caller must decide again.
-    return E.isRight(recorded) && recorded.right.size === ids.length ? this.nothingRecorded() : E.left(moved)
+    return (await this.pending.isRepeated()) ? this.nothingRecorded() : E.left(moved)
   }
 
   /** A success without events must refer to the current state too: another process may have removed a pin. */
@@ -287,17 +312,6 @@ class CommandRun {
 
   private nothingRecorded(): Result {
     return E.right({ state: this.state, events: [], position: undefined })
-  }
-
-  private async isDerivedIdTaken(derived: ReadonlySet<string>): Promise<boolean> {
-    if (!this.mustLookUpIds() || derived.size === 0) return false
-    return (await this.log.store.findByIds(this.stream, [...derived])).length > 0
-  }
-
-  /** Looks up which of the next derived ids are free; twice as many each time. */
-  private async avoidTakenIds(): Promise<void> {
-    this.commands = withTakenIds(this.commands, await takenAmongNext(this.log, this.state, this.lookupSize))
-    this.lookupSize *= 2
   }
 
   private async afterAppend(
@@ -331,11 +345,11 @@ class CommandRun {
     duplicate: AppendFailure & { readonly kind: 'IdsRecorded' },
     derived: ReadonlySet<string>,
   ): Promise<Result | undefined> {
-    const same = await this.removeRecorded(duplicate.ids.filter((id) => !derived.has(id)))
+    const same = await this.pending.removeRecorded(duplicate.ids.filter((id) => !derived.has(id)))
     if (E.isLeft(same)) return same
     const isPlaceTaken = duplicate.ids.some((id) => derived.has(id))
     if (same.right.size === 0 && !isPlaceTaken) return E.left(duplicate)
-    if (isPlaceTaken) await this.avoidTakenIds()
+    if (isPlaceTaken) await this.pending.avoidTakenIds(this.state)
     return undefined
   }
 }
@@ -368,7 +382,8 @@ export function createConversations({
           const { commands: safe, provenance: by } = redacted.right
           const replacements = new Map([...(replaced ?? []), ...redacted.right.replacements])
           const keysFrom = state.revision < 0 ? 'new' : isCached || alone ? 'memory' : 'store'
-          return await new CommandRun(log, clock, states, state, safe, by, replacements, keysFrom, commands).run()
+          const pending = new PendingCommands(log, conversationStream(conversationId), safe, commands)
+          return await new CommandRun(log, clock, states, state, pending, by, replacements, keysFrom).run()
         },
         (result) => (E.isLeft(result) && result.left.kind === 'StoreUnavailable' ? result.left.detail : undefined),
       ),

@@ -16,9 +16,9 @@ import { separateTexts, type TextGroup } from '../../domain/events/texts.js'
 import { isRecord } from '../../lib/is-record.js'
 import type { KeyringReader } from '../../ports/event-store.js'
 import type { KeyringRecord, KeyringStore, LedgerKeys } from '../../ports/keyring-store.js'
-import { sleep } from '../../ports/clock.js'
 import { isKeyVaultError, type KeyVault } from '../../ports/key-vault.js'
 import { decrypt, encrypt, encryptRepeatably, hmac } from './cipher.js'
+import { ErasureWatch } from './erasure-watch.js'
 import {
   hasNoKeysOf,
   keyOf,
@@ -198,33 +198,14 @@ export interface NewKeys {
   keep(): void
 }
 
-/**
- * How long a process may use keys from its memory after it asked which conversations are being erased. An erasure is
- * noted before it removes keys, and stays noted for twice as long afterwards. So every other process learns of it and
- * forgets the keys before the erasure is complete; one that asks more rarely compares the versions of its keys.
- */
-const MEMORY_MS = 250
-/** More than a timer can be too early. */
-const TIMER_MS = 50
-
 /** The keys of an erasable ledger. */
 export class TextKeys {
   private readonly cache = new LRUCache<string, ConversationKeys>({ max: CACHED })
   /** Conversations that are erased as a whole. Their texts count as erased if their key is lost. */
   private readonly erasedIfLost = new Set<string>()
-  /** When this process last asked which conversations are being erased, by its monotonic clock. */
-  private askedAt = -Infinity
-  /** Whether there are fingerprints of erased messages, when this process last asked. */
-  private hasFingerprints = false
-  /** The number of these questions that were answered. */
-  private asked = 0
   /** The number of changes of keys in memory. */
   private changes = 0
-  private asking: Promise<void> | undefined
-  /** When this process last found that it had not asked for so long that it may have missed an erasure. */
-  private missedAt = -Infinity
-  /** When this process last removed keys. */
-  private removedAt = -Infinity
+  private readonly erasures: ErasureWatch
 
   private constructor(
     readonly store: KeyringStore,
@@ -232,7 +213,11 @@ export class TextKeys {
     private readonly ledger: LedgerKeys,
     /** For keyed pseudonyms and fingerprints. */
     private readonly ledgerSecret: Uint8Array,
-  ) {}
+  ) {
+    this.erasures = new ErasureWatch(store, (conversationId) => {
+      this.forget(conversationId)
+    })
+  }
 
   /** The keys of an erasable ledger; undefined if it is not erasable. */
   static async open(store: KeyringStore, vault: KeyVault): Promise<TextKeys | undefined> {
@@ -273,16 +258,17 @@ export class TextKeys {
 
   /** The keys of a conversation, for reading. From memory if they are there. */
   of(conversationId: string): ConversationKeys | Promise<ConversationKeys> {
-    if (this.mayBeOutdated) return this.forgetErased().then(() => this.of(conversationId))
+    if (this.erasures.mayBeOutdated) return this.erasures.forgetErased().then(() => this.of(conversationId))
     const known = this.cache.get(conversationId)
     if (known === undefined) return this.reload(conversationId)
-    return known.confirmedAt >= this.missedAt ? known : this.confirmed(known)
+    return known.confirmedAt >= this.erasures.missedAt ? known : this.confirmed(known)
   }
 
   /** For a read of the conversation's events; undefined if its keys are in memory. */
   readWithEvents(conversationId: string): ReadKeys | undefined {
     if (this.cache.has(conversationId)) return undefined
-    const { asked, changes } = this
+    const { changes } = this
+    const { asked } = this.erasures
     let record: KeyringRecord | undefined
     return {
       conversationId,
@@ -292,9 +278,10 @@ export class TextKeys {
       keep: async () => {
         if (record === undefined) return
         const keyring = record.wrapped === '' ? undefined : await this.keyringOf(record)
-        if (this.mayBeOutdated) await this.forgetErased()
+        if (this.erasures.mayBeOutdated) await this.erasures.forgetErased()
         // Otherwise the keys are read again when they are needed.
-        if (asked === this.asked && changes === this.changes) this.keep(conversationId, keyring, record.version)
+        if (asked === this.erasures.asked && changes === this.changes)
+          this.keep(conversationId, keyring, record.version)
       },
     }
   }
@@ -308,46 +295,20 @@ export class TextKeys {
     return known
   }
 
-  /** Whether another process may have removed keys that are in the memory of this one. */
-  private get mayBeOutdated(): boolean {
-    return this.store.sharing === 'writers' && performance.now() - this.askedAt > MEMORY_MS
-  }
-
-  /** Forgets the keys of conversations that are being erased. Concurrent callers share a question. */
-  private async forgetErased(): Promise<void> {
-    const ask = async (): Promise<void> => {
-      const startedAt = performance.now()
-      const { conversationIds, hasFingerprints } = await this.store.erasures()
-      for (const conversationId of conversationIds) this.forget(conversationId)
-      // Some may have been added since then, by this process too.
-      this.hasFingerprints ||= hasFingerprints
-      const answeredAt = performance.now()
-      if (answeredAt - this.askedAt > 2 * MEMORY_MS) this.missedAt = answeredAt
-      this.askedAt = startedAt
-      this.asked += 1
-    }
-    this.asking ??= ask().finally(() => {
-      this.asking = undefined
-    })
-    await this.asking
-  }
-
   /** Waits until every other process has forgotten the keys that this one removed. */
   async forgottenElsewhere(): Promise<void> {
-    if (this.store.sharing === 'none') return
-    const left = this.removedAt + 2 * MEMORY_MS + TIMER_MS - performance.now()
-    if (left > 0) await sleep(left)
+    await this.erasures.forgottenElsewhere()
   }
 
   /** The keys of a conversation, read again. */
   async reload(conversationId: string): Promise<ConversationKeys> {
     let record = await this.store.get(conversationId)
     for (;;) {
-      const { asked } = this
+      const { asked } = this.erasures
       if (record === undefined) throw keyringLost(conversationId)
       const keyring = record.wrapped === '' ? undefined : await this.keyringOf(record)
-      if (this.mayBeOutdated) await this.forgetErased()
-      if (asked === this.asked) return this.keep(conversationId, keyring, record.version)
+      if (this.erasures.mayBeOutdated) await this.erasures.forgetErased()
+      if (asked === this.erasures.asked) return this.keep(conversationId, keyring, record.version)
       // The keys may have been removed after their record was read.
       const newer = await this.store.get(conversationId)
       if (newer?.version === record.version) return this.keep(conversationId, keyring, record.version)
@@ -389,7 +350,7 @@ export class TextKeys {
     if (known?.keyring !== undefined && subjects.every((subject) => subject in (known.keyring?.subjects ?? {})))
       return known
     for (const subject of subjects) if (await this.store.isSubjectErased(subject)) throw subjectErased()
-    const { asked } = this
+    const { asked } = this.erasures
     const keyring = await this.change(conversationId, (loaded) => {
       const current = loaded?.keyring ?? newKeyring()
       const missing = subjects.filter((subject) => !(subject in current.subjects))
@@ -398,7 +359,9 @@ export class TextKeys {
       return { keyring: withSubjects(current, missing), subjects: missing, isNewGeneration: false }
     })
     // Keys that an erasure may have removed since they were read only seal: their conversation has moved.
-    return asked === this.asked ? this.keep(conversationId, keyring) : new ConversationKeys(conversationId, keyring)
+    return asked === this.erasures.asked
+      ? this.keep(conversationId, keyring)
+      : new ConversationKeys(conversationId, keyring)
   }
 
   /** New keys for a conversation that has none. They can seal at once, while the vault makes its key durable. */
@@ -495,14 +458,12 @@ export class TextKeys {
   }
 
   async addFingerprints(fingerprints: readonly string[]): Promise<void> {
-    this.hasFingerprints ||= fingerprints.length > 0
-    await this.store.addFingerprints(fingerprints)
+    await this.erasures.addFingerprints(fingerprints)
   }
 
   /** Whether there are fingerprints. An erasure stores them before it removes keys, so this process learns of both. */
   async mayHaveFingerprints(): Promise<boolean> {
-    if (this.askedAt === -Infinity || this.mayBeOutdated) await this.forgetErased()
-    return this.hasFingerprints
+    return await this.erasures.mayHaveFingerprints()
   }
 
   findFingerprints(fingerprints: readonly string[]): Promise<ReadonlySet<string>> {
@@ -510,7 +471,7 @@ export class TextKeys {
   }
 
   private async destroyFormer(conversationId: string): Promise<RemovedKeys> {
-    this.removedAt = performance.now()
+    this.erasures.noteRemoval()
     const record = await this.store.get(conversationId)
     const destroyed: string[] = []
     for (const generation of record?.toDestroy ?? []) {
