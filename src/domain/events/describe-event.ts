@@ -16,3 +16,13 @@ export function eventLabel(type: string): string {
   const label = isEventType(type) ? definitionOf(type).label : undefined
   return label ?? `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`
 }
+
+/** The actor of each event of a log, in order; undefined if it is that of the event before. */
+export function actorChanges(): (event: RecordedEvent) => string | undefined {
+  let before: string | undefined
+  return ({ metadata: { actor } }) => {
+    const changed = actor === before ? undefined : actor
+    before = actor
+    return changed
+  }
+}

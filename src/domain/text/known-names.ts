@@ -11,15 +11,21 @@ const letters = (name: string): string => name.replaceAll(/(?<=.)[-_ ]/gu, '').t
 export const respelt = (given: string, known: readonly string[]): string | undefined =>
   known.find((name) => letters(name) === letters(given))
 
-/** The known name that was probably meant. */
-export const meant = (given: string, known: readonly string[]): string | undefined =>
-  respelt(given, known) ?? nearest(given, known)
+/** The only name, if there is one. */
+const only = ([name, ...others]: readonly string[]): string | undefined => (others.length === 0 ? name : undefined)
 
-/** The only known name that contains the input: `maxTokens` is in `modelMaxTokens`. */
-function containing(given: string, known: readonly string[]): string | undefined {
+/**
+ * The known name that was probably meant: one that is spelt differently or differs little, or else the only one that
+ * begins with the input, or that contains it (`maxTokens` is in `modelMaxTokens`).
+ */
+export function nameMeant(given: string, known: readonly string[]): string | undefined {
+  const near = respelt(given, known) ?? nearest(given, known)
   const sought = letters(given)
-  const found = sought.length < 4 ? [] : known.filter((name) => letters(name).includes(sought))
-  return found.length === 1 ? found[0] : undefined
+  if (near !== undefined || sought === '') return near
+  const longer = known.filter((name) => letters(name).includes(sought))
+  return (
+    only(longer.filter((name) => letters(name).startsWith(sought))) ?? (sought.length < 4 ? undefined : only(longer))
+  )
 }
 
 /**
@@ -27,7 +33,7 @@ function containing(given: string, known: readonly string[]): string | undefined
  * mean limit?`) or lists all.
  */
 export function notKnown(given: string, known: readonly string[], what: string): string {
-  const near = meant(given, known) ?? containing(given, known)
+  const near = nameMeant(given, known)
   return near === undefined ? `is no ${what}; there are ${known.join(', ')}` : `is no ${what}: did you mean ${near}?`
 }
 
@@ -39,15 +45,6 @@ export function unknownName(
 ): { readonly field: string; readonly detail: string } | undefined {
   const field = Object.keys(given).find((name) => !known.includes(name))
   return field === undefined ? undefined : { field, detail: notKnown(field, known, what) }
-}
-
-/**
- * The closest known name for a name typed by a person (a conversation, a command, a file), or else the only one that
- * begins with the input.
- */
-export function nameMeant(given: string, known: readonly string[]): string | undefined {
-  const completions = given === '' ? [] : known.filter((name) => name.startsWith(given))
-  return nearest(given, known) ?? (completions.length === 1 ? completions[0] : undefined)
 }
 
 /** A suffix for an error about an unknown name; empty without a suggestion. */

@@ -8,7 +8,8 @@ import type { ChatMessage } from './chat-message.js'
 import { foreignMessage } from './foreign-messages.js'
 import { hashOf } from './hash.js'
 import { issueSentence } from './issue-sentence.js'
-import { meant, respelt } from '../text/known-names.js'
+import { nearest } from '../text/edit-distance.js'
+import { respelt } from '../text/known-names.js'
 import { countValues, MOST_MESSAGE_VALUES } from '../../lib/json.js'
 import { isTooDeep, MAX_LEVELS } from '../../lib/nesting.js'
 import { thrownSentence } from './thrown.js'
@@ -224,7 +225,7 @@ function misspelledField(input: object): BadMessage | undefined {
   const missing = MESSAGE_FIELDS.filter((name) => !(name in input) && name.length > 2)
   for (const field of Object.keys(input)) {
     if (MESSAGE_FIELDS.includes(field)) continue
-    const near = respelt(field, MESSAGE_FIELDS) ?? (field.length > 3 ? meant(field, missing) : undefined)
+    const near = respelt(field, MESSAGE_FIELDS) ?? (field.length > 3 ? nearest(field, missing) : undefined)
     if (near !== undefined)
       return { kind: 'BadMessage', field, detail: `is no field of a message: did you mean ${near}?` }
   }

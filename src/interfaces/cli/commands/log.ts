@@ -29,12 +29,12 @@ export const log: CliCommand = {
   call,
   async run(args) {
     const options = await call.read(args)
-    const { describeEvent } = await import('../../../domain/events/describe-event.js')
-    let lastActor: string | undefined
+    const { actorChanges, describeEvent } = await import('../../../domain/events/describe-event.js')
+    const actorOf = actorChanges()
     const asLine = (event: RecordedEvent): string => {
-      const { recordedAt, actor } = event.metadata
-      const by = actor === lastActor ? '' : colours.dim(` (by ${printable(actor)})`)
-      lastActor = actor
+      const { recordedAt } = event.metadata
+      const actor = actorOf(event)
+      const by = actor === undefined ? '' : colours.dim(` (by ${printable(actor)})`)
       return `${event.revision.toString().padStart(5)}  ${colours.dim(recordedAt)}  ${(colourOfType[event.type] ?? colours.cyan)(event.type.padEnd(TYPE_WIDTH))}  ${describeEvent(event)}${by}`
     }
     await withLedger(args.flags, { reads: true }, async ({ ledger }) => {

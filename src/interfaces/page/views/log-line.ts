@@ -7,7 +7,7 @@ import { isThought, thoughtsIn } from '../reading/thoughts.js'
 import { ToolNames } from '../reading/tool-names.js'
 import { toolSummary } from '../reading/tool-summary.js'
 import { ROLES } from './chat.js'
-import { describeShortly, eventLabel } from '../../../domain/events/describe-event.js'
+import { actorChanges, describeShortly, eventLabel } from '../../../domain/events/describe-event.js'
 import { oneLine } from './text.js'
 
 const MAX_CHARACTERS = 200
@@ -44,19 +44,16 @@ export class LogLines {
   private readonly tools = new ToolNames()
   /** The last compaction of another program; the events of an import that store it follow it. */
   private observed: EventData<'CompactionObserved'> | undefined
-  private actor: string | undefined
+  private readonly actorOf = actorChanges()
 
   next(event: RecordedEvent): LogLine {
     const tool = this.tools.toolOf(event)
-    const { actor } = event.metadata
-    const isSame = actor === this.actor
-    this.actor = actor
     return {
       event,
       label: labelOf(event, tool),
       at: this.timeOf(event),
       text: isOfType(event, 'MessageAppended') ? messageText(event.data) : describeShortly(event),
-      actor: isSame ? undefined : actor,
+      actor: this.actorOf(event),
     }
   }
 
