@@ -11,22 +11,7 @@ import type {
   SignedDraft,
 } from '../application/proof/types.js'
 
-export type {
-  AnyKey,
-  CheckpointAttachments,
-  CheckpointCoverage,
-  CheckpointDraft,
-  ConsistencyProof,
-  Cosignature,
-  Evidence,
-  EvidenceEvent,
-  EvidencePlace,
-  EvidenceSummary,
-  GivenCheckpoint,
-  InclusionProof,
-  RecordedCheckpoint,
-  SignedDraft,
-} from '../application/proof/types.js'
+export type * from '../application/proof/types.js'
 
 /** Options of a new checkpoint. */
 export type CreateCheckpointOptions = OptionsOf<typeof calls.createCheckpoint>

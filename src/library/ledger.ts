@@ -79,19 +79,8 @@ export type {
 } from '../application/history/explanation.js'
 export type { ConversationOrder } from '../domain/values/conversation-order.js'
 export type { ConversationSummary, UnlistedConversation } from '../../projections/read-models/live-messages/queries.js'
-export type {
-  Handoff,
-  HandoffOptions,
-  WithdrawnPart,
-  ImportedConversation,
-  ImportedTranscript,
-  ImportTranscriptOptions,
-  OpenTranscript,
-  OpenTranscriptOptions,
-  ReceivedTranscript,
-  ReceiveTranscriptOptions,
-} from './ledger-transcripts.js'
-export type { Observation, SeenCompaction } from './ledger-observation.js'
+export type * from './ledger-transcripts.js'
+export type * from './ledger-observation.js'
 export type * from './ledger-proofs.js'
 export type * from './ledger-erasure.js'
 export type * from './ledger-retention.js'
@@ -115,24 +104,7 @@ export type { LiveMessages } from '../application/history/time-travel.js'
 export type { Undone } from '../application/editions/undo-and-revert.js'
 export type { Problem, Verification, VerifyProgress } from '../application/audit/verify.js'
 export type { Course, TriedPolicy, WhatIf, WhatIfRow } from '../application/editions/what-if.js'
-export type {
-  AssistantMessage,
-  AudioPart,
-  ChatMessage,
-  ChatPart,
-  CustomCall,
-  FilePart,
-  FunctionCall,
-  ImagePart,
-  InstructionMessage,
-  MessageCall,
-  MessageInput,
-  MessagePart,
-  RefusalPart,
-  TextPart,
-  ToolMessage,
-  UserMessage,
-} from '../domain/values/chat-message.js'
+export type * from '../domain/values/chat-message.js'
 export type { Charge, Cost, PriceTable } from '../domain/reports/prices.js'
 export type { ModelUse } from '../domain/reports/tally.js'
 export type { ViewName } from '../domain/values/view-names.js'
@@ -150,46 +122,9 @@ export type {
   RequestedCall,
 } from '../application/model-apis/completions.js'
 export type * from '../application/model-apis/contexts.js'
-export type {
-  AdoptOptions,
-  Edition,
-  EditionBound,
-  EditionInFull,
-  EditionOfConversation,
-  EditionRequest,
-  EditionSpending,
-  Editions,
-  EstimateOptions,
-  Paid,
-  Price,
-  PromptRegistry,
-  Prompts,
-  EditionChange,
-  RegisteredPrompt,
-  Replay,
-  ReplayEstimate,
-  ReplayOptions,
-  ReplayProgress,
-  ReplayedConversation,
-} from './ledger-editions.js'
+export type * from './ledger-editions.js'
 
-export type {
-  CandidateBudget,
-  CandidateFailure,
-  CandidateMeasures,
-  CandidateOptions,
-  EditionsEvaluated,
-  EvaluateOptions,
-  EvaluatedCandidate,
-  Evaluation,
-  EvaluationEstimate,
-  EvaluationProgress,
-  EvaluationRequest,
-  EvidenceCounts,
-  KeptKind,
-  KeptCount,
-  KeptCounts,
-} from './ledger-evaluation.js'
+export type * from './ledger-evaluation.js'
 
 /** Options of a rebuild. */
 export type RebuildOptions = OptionsOf<typeof operatingCalls.rebuild>

@@ -18,6 +18,14 @@ export const orUndefined = <Schema extends z.ZodType>(
   schema: Schema,
 ): z.ZodType<z.output<Schema> | undefined, z.input<Schema> | undefined> => schema.optional()
 
+/** A field for each of several names. */
+export const fieldsFor = <const Name extends string, Schema extends z.ZodType>(
+  names: readonly Name[],
+  schema: Schema,
+): Record<Name, Schema> =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys are the names
+  Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, Schema>
+
 /** One of several names. */
 export const oneOf = <const Name extends string>(...names: readonly Name[]): z.ZodType<Name, Name> =>
   z.custom<Name>((value) => typeof value === 'string').meta({ type: 'string', enum: names })

@@ -1,6 +1,8 @@
 /** Fields that many routes have. */
 import { z } from 'zod'
 import { revisionInJson, revisionOrNoneInJson } from '../domain/values/revision.js'
+import type { MessageInput } from '../domain/values/chat-message.js'
+import { roleSchema } from '../domain/values/message.js'
 import type { PolicySettings } from '../domain/values/policy.js'
 import { parsedByLedger } from './answer.js'
 
@@ -70,3 +72,43 @@ export const conversations = z.union([z.literal('all'), z.array(z.string().min(1
 export const policy = parsedByLedger<PolicySettings>(
   z.record(z.string(), z.unknown()).meta({ id: 'PolicySettings', description: 'Policy settings' }),
 )
+
+/** A message, as the OpenAI chat API has it, with what the ledger takes besides. The ledger says what is wrong with one. */
+export const message = parsedByLedger<MessageInput>(
+  z
+    .looseObject({
+      id: z.string().min(1).optional().meta({ description: 'A repeated id records nothing' }),
+      role: roleSchema,
+      content: z.unknown().optional().meta({ description: 'A text, a list of parts, or null' }),
+      name: z.string().min(1).optional(),
+      tool_calls: z.unknown().optional(),
+      tool_call_id: z.string().min(1).optional(),
+      created_at: z.unknown().optional().meta({ description: 'ISO 8601 with its zone, or milliseconds since 1970' }),
+      pinned: z.boolean().optional(),
+      attributes: z.unknown().optional(),
+      answers: z
+        .unknown()
+        .optional()
+        .meta({ description: 'Revision and hash of the context that the message answers' }),
+      subjects: z
+        .array(z.string().min(1))
+        .optional()
+        .meta({ description: 'Ids of the persons that the message is about, in an erasable ledger' }),
+    })
+    .meta({ id: 'Message' }),
+)
+
+/** The text of a checkpoint. */
+export const note = z.string().min(1).meta({ description: 'A signed note (c2sp.org/tlog-checkpoint)' })
+
+/** A checkpoint to compare the log with. */
+export const against = z
+  .strictObject({
+    note,
+    signer: z.string().min(1).optional().meta({
+      description:
+        'The required signer: a public key as PEM text, or the fingerprint of a key that the ledger has used',
+    }),
+    witnesses: z.array(z.string().min(1)).optional().meta({ description: 'Verifier keys of required witnesses' }),
+  })
+  .meta({ id: 'GivenCheckpoint' })

@@ -11,15 +11,13 @@ import type { Role } from '../ports/service-state.js'
  */
 type Reach = 'conversation' | 'some' | 'ledger'
 
-/** One route. */
-export interface Route<
+/** A route without its name. */
+export interface RouteDefinition<
   Params extends z.ZodObject = z.ZodObject,
   Query extends z.ZodObject = z.ZodObject,
   Body extends z.ZodType = z.ZodType,
   Answer extends z.ZodType = z.ZodType,
 > {
-  /** Its name: the operation's id in the description. */
-  readonly id: string
   readonly method: 'get' | 'post' | 'put' | 'delete'
   /** With `{name}` for each parameter. */
   readonly path: string
@@ -41,6 +39,12 @@ export interface Route<
   readonly stream?: 'events'
 }
 
+/** One route. */
+export interface Route extends RouteDefinition {
+  /** Its name: the operation's id in the description. */
+  readonly id: string
+}
+
 /** The parts that most routes leave out. */
 type Left = 'params' | 'query' | 'headers' | 'body' | 'answer' | 'status'
 
@@ -53,14 +57,14 @@ export function route<
   Body extends z.ZodType = z.ZodUndefined,
   Answer extends z.ZodType = z.ZodUndefined,
 >(
-  given: Omit<Route, Left> &
-    Partial<Pick<Route, 'headers' | 'status'>> & {
+  given: Omit<RouteDefinition, Left> &
+    Partial<Pick<RouteDefinition, 'headers' | 'status'>> & {
       readonly params?: Params
       readonly query?: Query
       readonly body?: Body
       readonly answer?: Answer
     },
-): Route<Params, Query, Body, Answer> {
+): RouteDefinition<Params, Query, Body, Answer> {
   const { params, query, body, answer, status, headers = {}, ...rest } = given
   return {
     ...rest,

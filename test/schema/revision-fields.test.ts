@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals'
 import { z } from 'zod'
 import { eventTypes } from '../../src/domain/events/index.js'
 import { REVISION_FIELDS, REVISION_LISTS, revisionInJson, toWire } from '../../src/domain/values/revision.js'
-import { cloudEvent } from '../../src/schema/events.js'
+import { cloudEvent } from '../../src/schema/answers/cloud-event.js'
 import { routes } from '../../src/schema/index.js'
 
 interface Field {

@@ -8,7 +8,7 @@ import { startService, type Server } from '../../src/interfaces/service/server.j
 import type { Ledger } from '../../src/library/ledger.js'
 import { ROLES } from '../../src/ports/service-state.js'
 import { createKey } from '../../src/interfaces/service/keys.js'
-import { cloudEvent } from '../../src/schema/events.js'
+import { cloudEvent } from '../../src/schema/answers/cloud-event.js'
 import { connect } from 'node:net'
 import { once } from 'node:events'
 import { say } from '../support/conversations.js'

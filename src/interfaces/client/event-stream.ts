@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { z } from 'zod'
 import { createSentEventReader, type SentEvent } from '../../domain/text/sent-events.js'
 import { backoffMs } from '../../lib/backoff.js'
-import { cloudEvent } from '../../schema/events.js'
+import { cloudEvent } from '../../schema/answers/cloud-event.js'
 import { routes } from '../../schema/index.js'
 import { pathOf, unavailable, type Transport } from './transport.js'
 

@@ -3,7 +3,7 @@ import { thrownSentence } from '../../domain/values/thrown.js'
 import { createAgentTools, type AgentTool } from '../../library/agent-tools.js'
 import type { ActorOptions, ChatOptions, Compressed, MessageInput } from '../../library/ledger.js'
 import { dataOfProblem, problem } from '../../library/problem.js'
-import { useTool as useToolRoute } from '../../schema/agent.js'
+import { useTool as useToolRoute } from '../../schema/routes/agent.js'
 import { withoutActor, type Remote } from './remote.js'
 
 /** Tool definitions for the model; the service answers the calls. */

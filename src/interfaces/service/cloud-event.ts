@@ -1,6 +1,6 @@
 /** An event of the log in the JSON shape of CloudEvents 1.0. */
 import type { RecordedEvent } from '../../domain/events/index.js'
-import { EVENT_TYPE } from '../../schema/events.js'
+import { EVENT_TYPE } from '../../schema/answers/cloud-event.js'
 
 /** The `source` of a ledger's events. The first event identifies a log. */
 export const sourceOf = (origin: { readonly id: string } | undefined): string =>

@@ -2,7 +2,7 @@
 import { OpenAPIHono, type RouteConfig } from '@hono/zod-openapi'
 import { z } from 'zod'
 import { routes } from '../../schema/index.js'
-import { cloudEvent } from '../../schema/events.js'
+import { cloudEvent } from '../../schema/answers/cloud-event.js'
 import { problem } from '../../schema/problem.js'
 import type { Route } from '../../schema/route.js'
 

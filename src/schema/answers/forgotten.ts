@@ -1,22 +1,22 @@
 /** The loss report. */
 import { z } from 'zod'
 import { roleSchema } from '../../domain/values/message.js'
-import { unionByKind, count, oneOf, optional, record, tokens } from '../answer.js'
+import { unionByKind, count, fieldsFor, oneOf, optional, record, tokens } from '../answer.js'
 import { revision, time } from '../fields.js'
 
-const byKind = <Schema extends z.ZodType>(schema: Schema) => ({
-  request: schema,
-  constraint: schema,
-  decision: schema,
-  error: schema,
-  file: schema,
-  identifier: schema,
-  number: schema,
-  openCall: schema,
-  subAgent: schema,
-})
-const kind = oneOf('request', 'constraint', 'decision', 'error', 'file', 'identifier', 'number', 'openCall', 'subAgent')
-const use = oneOf('read', 'command', 'search', 'web', 'question', 'other')
+const KINDS = [
+  'request',
+  'constraint',
+  'decision',
+  'error',
+  'file',
+  'identifier',
+  'number',
+  'openCall',
+  'subAgent',
+] as const
+const USES = ['read', 'command', 'search', 'web', 'question', 'other'] as const
+const byKind = <Schema extends z.ZodType>(schema: Schema) => record(fieldsFor(KINDS, schema))
 
 const verdicts = record({ kept: count, partial: count, lost: count, unknown: count })
 const amount = record({ messages: count, tokens })
@@ -46,7 +46,7 @@ const judged = record({
   why: optional(oneOf('opaque', 'short', 'script', 'unsure')),
   proof: optional(unionByKind(lineProof, messageProof)),
   overlap: optional(z.number()),
-  kind,
+  kind: oneOf(...KINDS),
   text: z.string(),
   said: messageProof,
   saidBy: roleSchema,
@@ -56,7 +56,7 @@ const judged = record({
 }).meta({ id: 'JudgedItem' })
 
 const repeatedCall = {
-  use,
+  use: oneOf(...USES),
   tool: z.string(),
   subject: z.string(),
   first: messageProof,
@@ -77,7 +77,7 @@ const foremost = record({
       record({ kind: z.literal('item'), item: judged }),
     ),
   ),
-  others: record(byKind(optional(count))),
+  others: byKind(optional(count)),
 })
 
 const report = record({
@@ -88,7 +88,7 @@ const report = record({
     byTool: z.record(z.string(), amount),
   }),
   summary: record({ kind: oneOf('text', 'opaque', 'none'), lines: count }),
-  counts: record(byKind(verdicts)),
+  counts: byKind(verdicts),
   foremost,
   items: z.array(judged),
   doneAgain: z.array(repeatedPair),
@@ -115,18 +115,11 @@ const total = record({
   compactions: count,
   left: amount,
   verdicts,
-  counts: record(byKind(verdicts)),
+  counts: byKind(verdicts),
   behind: repeated,
   compared,
   recovery: record({ withNote: recoveryGroup, withoutNote: recoveryGroup, fresh: recoveryGroup }),
-  uses: record({
-    read: optional(count),
-    command: optional(count),
-    search: optional(count),
-    web: optional(count),
-    question: optional(count),
-    other: optional(count),
-  }),
+  uses: record(fieldsFor(USES, optional(count))),
 }).meta({ id: 'ForgottenTotal' })
 const byValue = z.record(z.string(), total)
 

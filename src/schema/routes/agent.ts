@@ -1,14 +1,11 @@
 /** Calls of an agent that keeps its own message list: compaction as one call, and its tools. */
 import { z } from 'zod'
-import { count, optional, parsedByLedger, record } from './answer.js'
-import { answers, chatMessage } from './answers/context.js'
-import { ofConversation, whole } from './fields.js'
-import { message } from './messages.js'
-import { route } from './route.js'
+import { count, optional, parsedByLedger, record } from '../answer.js'
+import { answers, chatMessage } from '../answers/context.js'
+import { message, ofConversation, whole } from '../fields.js'
+import { route } from '../route.js'
 
-/** A host's own list, for the one to send. */
 export const compress = route({
-  id: 'compress',
   method: 'post',
   path: '/v1/conversations/{conversation}/compressions',
   summary:
@@ -28,9 +25,7 @@ export const compress = route({
   }).meta({ id: 'Compressed' }),
 })
 
-/** A tool of the agent. */
 export const useTool = route({
-  id: 'useTool',
   method: 'post',
   path: '/v1/conversations/{conversation}/tools/{tool}',
   summary: 'Answers a call of the tool `memory_read` or `compact_context` with the content of the tool message',

@@ -1,9 +1,9 @@
 /** Erasure: plans, runs and receipts. */
 import { z } from 'zod'
-import { count, oneOf, optional, record } from './answer.js'
-import { ofConversation, revision, time } from './fields.js'
-import { jobOf, noProgress, WAIT } from './jobs.js'
-import { route } from './route.js'
+import { count, oneOf, optional, record } from '../answer.js'
+import { ofConversation, revision, time } from '../fields.js'
+import { jobOf, noProgress, WAIT } from '../answers/job.js'
+import { route } from '../route.js'
 
 const subject = z.string().min(1).meta({ description: 'The person, as messages name it in `subjects`' })
 /** The target in a conversation: everything, or one message. */
@@ -40,9 +40,7 @@ const planned = record({
 
 const completed = z.array(record({ erasureId: z.string(), conversationId: z.string(), receipt }))
 
-/** Plans in one conversation. */
 export const planErasure = route({
-  id: 'planErasure',
   method: 'post',
   path: '/v1/conversations/{conversation}/erasure-plans',
   summary: 'What an erasure in a conversation would remove. Nothing is changed',
@@ -53,9 +51,7 @@ export const planErasure = route({
   answer: planned,
 })
 
-/** Erases in one conversation. */
 export const erase = route({
-  id: 'erase',
   method: 'post',
   path: '/v1/conversations/{conversation}/erasures',
   summary: 'Erases a conversation or one of its messages, as a job',
@@ -68,9 +64,7 @@ export const erase = route({
   status: 202,
 })
 
-/** The erasures of a conversation. */
 export const listErasures = route({
-  id: 'listErasures',
   method: 'get',
   path: '/v1/conversations/{conversation}/erasures',
   summary: 'Lists the erasures of a conversation with their receipts, oldest first',
@@ -95,9 +89,7 @@ export const listErasures = route({
   }).meta({ id: 'Erasures' }),
 })
 
-/** Plans in all conversations. */
 export const planErasureOfPerson = route({
-  id: 'planErasureOfPerson',
   method: 'post',
   path: '/v1/erasure-plans',
   summary: 'What the erasure of a person would remove in all conversations. Nothing is changed',
@@ -107,9 +99,7 @@ export const planErasureOfPerson = route({
   answer: planned,
 })
 
-/** Erases in all conversations. */
 export const erasePerson = route({
-  id: 'erasePerson',
   method: 'post',
   path: '/v1/erasures',
   summary: 'Erases everything about a person in all conversations, as a job',
@@ -121,9 +111,7 @@ export const erasePerson = route({
   status: 202,
 })
 
-/** Continues interrupted erasures. */
 export const resumeErasures = route({
-  id: 'resumeErasures',
   method: 'post',
   path: '/v1/erasures/resumptions',
   summary: 'Continues erasures that were interrupted, as a job',

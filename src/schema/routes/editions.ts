@@ -1,13 +1,13 @@
 /** Editions, prompts, and what-if simulations. */
 import { z } from 'zod'
-import { record } from './answer.js'
-import * as results from './answers/editions.js'
-import { whatIf as whatIfResult } from './answers/stats.js'
-import { inBody } from './call-over-http.js'
-import * as calls from './calls/editions.js'
-import { conversations, ofConversation, policy } from './fields.js'
-import { conversationsDone, jobOf, noProgress, WAIT } from './jobs.js'
-import { route } from './route.js'
+import { record } from '../answer.js'
+import * as results from '../answers/editions.js'
+import { whatIf as whatIfResult } from '../answers/stats.js'
+import { inBody } from '../call-over-http.js'
+import * as calls from '../calls/editions.js'
+import { conversations, ofConversation, policy } from '../fields.js'
+import { conversationsDone, jobOf, noProgress, WAIT } from '../answers/job.js'
+import { route } from '../route.js'
 
 const price = z
   .strictObject({ promptPerMillion: z.number().min(0), completionPerMillion: z.number().min(0), currency: z.string() })
@@ -23,9 +23,7 @@ const ofEdition = z.object({
 const ofBoth = z.object({ ...ofConversation.shape, ...ofEdition.shape })
 const request = { conversations, policy: policy.optional(), price }
 
-/** All editions. */
 export const listEditions = route({
-  id: 'listEditions',
   method: 'get',
   path: '/v1/editions',
   summary: 'Lists editions, newest first',
@@ -34,9 +32,7 @@ export const listEditions = route({
   answer: record({ editions: z.array(results.edition) }).meta({ id: 'Editions' }),
 })
 
-/** One edition. */
 export const getEdition = route({
-  id: 'getEdition',
   method: 'get',
   path: '/v1/editions/{edition}',
   summary: 'Returns one edition with each of its conversations',
@@ -46,9 +42,7 @@ export const getEdition = route({
   answer: results.editionInFull,
 })
 
-/** Estimates a replay. */
 export const estimateReplay = route({
-  id: 'estimateReplay',
   method: 'post',
   path: '/v1/editions/estimates',
   summary: 'Estimates a replay, or the adoption of an edition, as a job; calls no model',
@@ -62,9 +56,7 @@ export const estimateReplay = route({
   status: 202,
 })
 
-/** Compacts again. */
 export const replay = route({
-  id: 'replay',
   method: 'post',
   path: '/v1/editions',
   summary: 'Compacts the same history again into an edition, as a job. A repeated request resumes it',
@@ -92,9 +84,7 @@ export const replay = route({
   status: 202,
 })
 
-/** Compares. */
 export const compareEdition = route({
-  id: 'compareEdition',
   method: 'post',
   path: '/v1/editions/{edition}/comparisons',
   summary: 'Compares an edition with the history in force, or with another edition, as a job',
@@ -113,9 +103,7 @@ export const compareEdition = route({
   status: 202,
 })
 
-/** Puts an edition into force. */
 export const adoptEdition = route({
-  id: 'adoptEdition',
   method: 'post',
   path: '/v1/conversations/{conversation}/editions/{edition}/adoption',
   summary: 'Adopts an edition in a conversation, as a job; messages appended since the replay are compacted first',
@@ -128,9 +116,7 @@ export const adoptEdition = route({
   status: 202,
 })
 
-/** Puts back what it had replaced. */
 export const revertEdition = route({
-  id: 'revertEdition',
   method: 'post',
   path: '/v1/conversations/{conversation}/editions/reversion',
   summary: 'Reverts the adoption of an edition',
@@ -141,9 +127,7 @@ export const revertEdition = route({
   answer: results.editionChange,
 })
 
-/** Gives it up. */
 export const dropEdition = route({
-  id: 'dropEdition',
   method: 'delete',
   path: '/v1/conversations/{conversation}/editions/{edition}',
   summary: 'Drops an edition of a conversation; its events stay in the log',
@@ -155,9 +139,7 @@ export const dropEdition = route({
   }),
 })
 
-/** Simulates other policies. */
 export const whatIf = route({
-  id: 'whatIf',
   method: 'post',
   path: '/v1/what-if',
   summary: 'Simulates conversations under other policies, as a job; records nothing',
@@ -175,9 +157,7 @@ export const whatIf = route({
   status: 202,
 })
 
-/** All prompts. */
 export const listPrompts = route({
-  id: 'listPrompts',
   method: 'get',
   path: '/v1/prompts',
   summary: 'Lists the templates and personas of all summaries',
@@ -186,9 +166,7 @@ export const listPrompts = route({
   answer: results.promptRegistry,
 })
 
-/** One prompt. */
 export const getPrompt = route({
-  id: 'getPrompt',
   method: 'get',
   path: '/v1/prompts/{prompt}',
   summary: 'Returns a prompt by NAME, NAME@VERSION or the beginning of its hash',

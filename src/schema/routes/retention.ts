@@ -1,10 +1,10 @@
 /** Retention: rules, holds and runs. They concern all conversations, so each route takes a key without a bound. */
 import { z } from 'zod'
-import { count, oneOf, optional, record } from './answer.js'
-import { time } from './fields.js'
-import { event } from './history.js'
-import { jobOf, noProgress, WAIT } from './jobs.js'
-import { route } from './route.js'
+import { count, oneOf, optional, record } from '../answer.js'
+import { time } from '../fields.js'
+import { event } from '../answers/event.js'
+import { jobOf, noProgress, WAIT } from '../answers/job.js'
+import { route } from '../route.js'
 
 const duration = z.string().min(1).nullable().optional()
 const reason = z.string().min(1).meta({ description: 'Recorded with the change; must not contain personal data' })
@@ -24,9 +24,7 @@ const receipt = record({
   kept: z.array(record({ conversationId: z.string(), reason: oneOf('hold', 'too-young', 'not-due', 'erased-before') })),
 })
 
-/** Rules, holds, and what is due. */
 export const getRetention = route({
-  id: 'getRetention',
   method: 'get',
   path: '/v1/retention',
   summary: 'Rules, holds, the conversations that a run would erase, and the last run',
@@ -60,9 +58,7 @@ export const getRetention = route({
   }).meta({ id: 'Retention' }),
 })
 
-/** Who changed what. */
 export const getRetentionLog = route({
-  id: 'getRetentionLog',
   method: 'get',
   path: '/v1/retention/log',
   summary: 'Every change of rules and holds, and the receipts of runs, oldest first',
@@ -71,9 +67,7 @@ export const getRetentionLog = route({
   answer: record({ facts: z.array(event) }).meta({ id: 'RetentionLog' }),
 })
 
-/** Sets rules. */
 export const setRetentionRules = route({
-  id: 'setRetentionRules',
   method: 'post',
   path: '/v1/retention/rules',
   summary: 'Sets the rules of a scope, or of all conversations. null removes a rule, an absent one stays',
@@ -85,9 +79,7 @@ export const setRetentionRules = route({
   answer: record({ rules, isErasable: z.boolean() }).meta({ id: 'RetentionRules' }),
 })
 
-/** Places a hold. */
 export const placeRetentionHold = route({
-  id: 'placeRetentionHold',
   method: 'post',
   path: '/v1/retention/holds',
   summary: 'Erases nothing in a conversation, or in a scope, until the hold is released',
@@ -99,9 +91,7 @@ export const placeRetentionHold = route({
   answer: record({ ...holdFields, erasuresBegun: z.array(z.string()) }).meta({ id: 'RetentionHold' }),
 })
 
-/** Ends a hold. */
 export const releaseRetentionHold = route({
-  id: 'releaseRetentionHold',
   method: 'post',
   path: '/v1/retention/holds/{hold}/release',
   summary: 'Ends a hold',
@@ -111,9 +101,7 @@ export const releaseRetentionHold = route({
   body: z.strictObject({ reason }).meta({ id: 'ReleaseRetentionHold' }),
 })
 
-/** Erases what is due. */
 export const runRetention = route({
-  id: 'runRetention',
   method: 'post',
   path: '/v1/retention/runs',
   summary: 'Erases the conversations that are due, as a job. The result is null if nothing is due',

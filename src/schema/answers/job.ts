@@ -1,9 +1,8 @@
 /** Jobs: work that takes longer than a request should. */
 import { z } from 'zod'
-import { count, optional, record } from './answer.js'
-import { limit, time } from './fields.js'
-import { problem } from './problem.js'
-import { route } from './route.js'
+import { count, optional, record } from '../answer.js'
+import { time } from '../fields.js'
+import { problem } from '../problem.js'
 
 /** The header of routes that start or read a job. */
 export const WAIT = { prefer: '`wait=SECONDS`: answers when the job has ended, or after this time' }
@@ -36,43 +35,3 @@ export const noProgress = z.unknown()
 
 /** Progress of a job that goes through conversations. */
 export const conversationsDone = record({ done: count, of: count })
-
-const ofJob = z.object({ job: z.string().min(1).meta({ description: 'Id of the job' }) })
-
-/** Jobs, the newest first. */
-export const listJobs = route({
-  id: 'listJobs',
-  method: 'get',
-  path: '/v1/jobs',
-  summary: 'Lists jobs, newest first, without results: those of this key, or all for a key without a bound',
-  roles: ['audit', 'operate'],
-  reach: 'some',
-  query: z.object({ limit: limit(1_000, 100) }),
-  answer: record({ jobs: z.array(job) }).meta({ id: 'Jobs' }),
-})
-
-/** One job. */
-export const getJob = route({
-  id: 'getJob',
-  method: 'get',
-  path: '/v1/jobs/{job}',
-  summary: 'Returns a job with its progress and result',
-  roles: ['audit', 'operate'],
-  reach: 'some',
-  params: ofJob,
-  headers: WAIT,
-  answer: job,
-})
-
-/** Ends a job. */
-export const cancelJob = route({
-  id: 'cancelJob',
-  method: 'delete',
-  path: '/v1/jobs/{job}',
-  summary: 'Cancels a job; recorded events stay',
-  roles: ['audit', 'operate'],
-  reach: 'some',
-  params: ofJob,
-  answer: job,
-  status: 202,
-})

@@ -1,30 +1,19 @@
 /** The history of conversations: log, cycles, differences, origins, verification. */
 import { z } from 'zod'
-import type { PriceTable } from '../domain/reports/prices.js'
-import { eventTypes, metadataSchema } from '../domain/events/index.js'
-import { count, oneOf, optional, parsedByLedger, record, tokens, unionByKind } from './answer.js'
-import { difference, explanation } from './answers/explanation.js'
-import * as results from './answers/forgotten.js'
-import { recall as note } from './answers/recall.js'
-import { conversationStats, totalStats, verification, verifyProgress } from './answers/stats.js'
-import { failure } from './failure.js'
-import { inAddress, inBody } from './call-over-http.js'
-import * as calls from './calls/history.js'
-import { cursor, limit, next, ofConversation, revision, time } from './fields.js'
-import { jobOf, noProgress, WAIT } from './jobs.js'
-import { against } from './proofs.js'
-import { route } from './route.js'
-
-/** An event as it was recorded. `data` is stated by its type, in the catalogue of events. */
-export const event = record({
-  type: z.string(),
-  data: z.looseObject({}),
-  stream: z.string(),
-  revision,
-  position: revision,
-  id: z.string(),
-  metadata: metadataSchema.loose(),
-}).meta({ id: 'Fact' })
+import type { PriceTable } from '../../domain/reports/prices.js'
+import { eventTypes } from '../../domain/events/index.js'
+import { count, oneOf, optional, parsedByLedger, record, tokens, unionByKind } from '../answer.js'
+import { event } from '../answers/event.js'
+import { difference, explanation } from '../answers/explanation.js'
+import * as results from '../answers/forgotten.js'
+import { recall as note } from '../answers/recall.js'
+import { conversationStats, totalStats, verification, verifyProgress } from '../answers/stats.js'
+import { failure } from '../failure.js'
+import { inAddress, inBody } from '../call-over-http.js'
+import * as calls from '../calls/history.js'
+import { against, cursor, limit, next, ofConversation, revision, time } from '../fields.js'
+import { jobOf, noProgress, WAIT } from '../answers/job.js'
+import { route } from '../route.js'
 
 const compaction = record({
   batchesCreated: count,
@@ -58,9 +47,7 @@ const compactionRecord = unionByKind(
 
 const allStats = record({ conversations: z.array(conversationStats), total: totalStats })
 
-/** Every fact of a conversation. */
 export const getLog = route({
-  id: 'getLog',
   method: 'get',
   path: '/v1/conversations/{conversation}/log',
   summary: 'Returns the events of a conversation, oldest first, page by page',
@@ -75,9 +62,7 @@ export const getLog = route({
   answer: record({ conversationId: z.string(), facts: z.array(event), next }).meta({ id: 'Log' }),
 })
 
-/** Cycles of a conversation. */
 export const listCompactions = route({
-  id: 'listCompactions',
   method: 'get',
   path: '/v1/conversations/{conversation}/compactions',
   summary:
@@ -93,9 +78,7 @@ export const listCompactions = route({
   }).meta({ id: 'Compactions' }),
 })
 
-/** Compacts. */
 export const compact = route({
-  id: 'compact',
   method: 'post',
   path: '/v1/conversations/{conversation}/compactions',
   summary: 'Compacts now, as a job. Without `force` only if the context is at its limit',
@@ -108,9 +91,7 @@ export const compact = route({
   status: 202,
 })
 
-/** Takes cycles back. */
 export const undo = route({
-  id: 'undo',
   method: 'post',
   path: '/v1/conversations/{conversation}/undo',
   summary: 'Undoes the cycles from `cycle` to the last one: their messages return to the window',
@@ -129,9 +110,7 @@ export const undo = route({
   }).meta({ id: 'Undone' }),
 })
 
-/** Differences. */
 export const diff = route({
-  id: 'diff',
   method: 'get',
   path: '/v1/conversations/{conversation}/diff',
   summary: 'Returns the changes between two moments, or across a cycle',
@@ -142,9 +121,7 @@ export const diff = route({
   answer: difference,
 })
 
-/** Why. */
 export const explain = route({
-  id: 'explain',
   method: 'post',
   path: '/v1/conversations/{conversation}/explanations',
   summary: 'Traces a batch, the batch with a line, or the whole view back to the original messages',
@@ -155,9 +132,7 @@ export const explain = route({
   answer: explanation,
 })
 
-/** Losses of a conversation. */
 export const forgotten = route({
-  id: 'forgotten',
   method: 'get',
   path: '/v1/conversations/{conversation}/forgotten',
   summary: 'Reports what the compactions of a conversation lost, cycle by cycle',
@@ -168,9 +143,7 @@ export const forgotten = route({
   answer: results.forgotten,
 })
 
-/** A note for an agent whose context was compacted. */
 export const recall = route({
-  id: 'recall',
   method: 'post',
   path: '/v1/conversations/{conversation}/recall',
   summary: 'Makes a note of the recorded content that the context of the model lacks',
@@ -186,9 +159,7 @@ export const recall = route({
   answer: note,
 })
 
-/** Losses of all conversations. */
 export const forgottenAll = route({
-  id: 'forgottenAll',
   method: 'post',
   path: '/v1/forgotten',
   summary: 'Reports what the compactions of all conversations lost, as a job',
@@ -199,9 +170,7 @@ export const forgottenAll = route({
   status: 202,
 })
 
-/** Statistics of a conversation. */
 export const stats = route({
-  id: 'stats',
   method: 'get',
   path: '/v1/conversations/{conversation}/stats',
   summary: 'Statistics of a conversation: tokens spent and saved, cost by model, failures, times',
@@ -211,9 +180,7 @@ export const stats = route({
   answer: totalStats,
 })
 
-/** Statistics of all conversations. */
 export const statsAll = route({
-  id: 'statsAll',
   method: 'post',
   path: '/v1/stats',
   summary: 'Statistics of all conversations, each and in total, as a job',
@@ -236,9 +203,7 @@ const verifyBody = z
   })
   .meta({ id: 'Verify' })
 
-/** Proves one. */
 export const verify = route({
-  id: 'verify',
   method: 'post',
   path: '/v1/conversations/{conversation}/verifications',
   summary: 'Verifies a conversation, as a job',
@@ -251,9 +216,7 @@ export const verify = route({
   status: 202,
 })
 
-/** Proves all. */
 export const verifyAll = route({
-  id: 'verifyAll',
   method: 'post',
   path: '/v1/verifications',
   summary: 'Verifies all conversations, as a job',

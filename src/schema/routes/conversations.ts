@@ -1,17 +1,17 @@
 /** Conversations, and their context. */
 import { z } from 'zod'
-import { CONVERSATION_ORDERS } from '../domain/values/conversation-order.js'
-import { TOTAL_GROUPS } from '../domain/reports/totals.js'
-import { count, optional, orUndefined, record } from './answer.js'
-import { context as contextAnswer } from './answers/context.js'
-import { usageTotals } from './answers/totals.js'
-import { rowsLag } from './answers/projections.js'
-import { inAddress } from './call-over-http.js'
-import { wait } from './calls/common.js'
-import * as calls from './calls/conversations.js'
-import { context } from './calls/messages.js'
-import { cursor, limit, next, ofConversation, revision, time } from './fields.js'
-import { route } from './route.js'
+import { CONVERSATION_ORDERS } from '../../domain/values/conversation-order.js'
+import { TOTAL_GROUPS } from '../../domain/reports/totals.js'
+import { count, optional, orUndefined, record } from '../answer.js'
+import { context as contextAnswer } from '../answers/context.js'
+import { usageTotals } from '../answers/totals.js'
+import { rowsLag } from '../answers/projections.js'
+import { inAddress } from '../call-over-http.js'
+import { wait } from '../calls/common.js'
+import * as calls from '../calls/conversations.js'
+import { context } from '../calls/messages.js'
+import { cursor, limit, next, ofConversation, revision, time } from '../fields.js'
+import { route } from '../route.js'
 
 /** A conversation as lists show it. */
 const conversation = record({
@@ -36,9 +36,7 @@ const conversation = record({
   stopped: optional(z.string()),
 }).meta({ id: 'Conversation' })
 
-/** Conversations, page by page. */
 export const listConversations = route({
-  id: 'listConversations',
   method: 'get',
   path: '/v1/conversations',
   summary: 'Lists conversations by id, page by page. A conversation that exists throughout is on exactly one page.',
@@ -61,9 +59,7 @@ export const listConversations = route({
   }).meta({ id: 'Conversations' }),
 })
 
-/** Totals of usage. */
 export const getTotals = route({
-  id: 'getTotals',
   method: 'get',
   path: '/v1/totals',
   summary: 'Totals by program and project: conversations, messages, the usage of models and its cost',
@@ -77,9 +73,7 @@ export const getTotals = route({
   answer: usageTotals,
 })
 
-/** One conversation. */
 export const getConversation = route({
-  id: 'getConversation',
   method: 'get',
   path: '/v1/conversations/{conversation}',
   summary: 'Returns one conversation as lists show it; the ETag is its revision',
@@ -91,9 +85,7 @@ export const getConversation = route({
   answer: conversation,
 })
 
-/** What to send to the model. */
 export const getContext = route({
-  id: 'getContext',
   method: 'get',
   path: '/v1/conversations/{conversation}/context',
   summary: 'Returns the context to send to the model, now or at an earlier moment',
@@ -105,9 +97,7 @@ export const getContext = route({
   answer: contextAnswer,
 })
 
-/** Identity of the log. */
 export const getLedger = route({
-  id: 'getLedger',
   method: 'get',
   path: '/v1/ledger',
   summary: 'Identifies the log of this ledger',
@@ -118,9 +108,7 @@ export const getLedger = route({
   }),
 })
 
-/** Waits for background compaction. */
 export const settle = route({
-  id: 'settle',
   method: 'post',
   path: '/v1/conversations/{conversation}/settled',
   summary: 'Waits for background compaction of this process',

@@ -1,14 +1,12 @@
 /** Calls of an operator: read models, uses of keys. */
 import { z } from 'zod'
-import { record } from './answer.js'
-import { filled, fillProgress, projectionStatus, rebuildProgress } from './answers/projections.js'
-import { cursor, limit, next, revisionOrNone, time } from './fields.js'
-import { jobOf, WAIT } from './jobs.js'
-import { route } from './route.js'
+import { record } from '../answer.js'
+import { filled, fillProgress, projectionStatus, rebuildProgress } from '../answers/projections.js'
+import { cursor, limit, next, revisionOrNone, time } from '../fields.js'
+import { jobOf, WAIT } from '../answers/job.js'
+import { route } from '../route.js'
 
-/** How far the read models are. */
 export const getProjections = route({
-  id: 'getProjections',
   method: 'get',
   path: '/v1/projections',
   summary: 'Lag of each projection, the process that runs it, and why it stopped',
@@ -17,9 +15,7 @@ export const getProjections = route({
   answer: record({ projections: z.array(projectionStatus) }).meta({ id: 'Projections' }),
 })
 
-/** Rebuilds rows. */
 export const rebuildProjections = route({
-  id: 'rebuildProjections',
   method: 'post',
   path: '/v1/projections/rebuilds',
   summary: 'Rebuilds the rows of projections from the log, as a job; readers see the old rows until it is done',
@@ -36,9 +32,7 @@ export const rebuildProjections = route({
   status: 202,
 })
 
-/** Brings rows to the head. */
 export const catchUpProjections = route({
-  id: 'catchUpProjections',
   method: 'post',
   path: '/v1/projections/catch-up',
   summary: 'Applies all events of the log; returns the position that all rows include',
@@ -47,9 +41,7 @@ export const catchUpProjections = route({
   answer: record({ position: revisionOrNone }).meta({ id: 'CaughtUp' }),
 })
 
-/** Makes vectors. */
 export const fillVectors = route({
-  id: 'fillVectors',
   method: 'post',
   path: '/v1/projections/vectors',
   summary: 'Makes the missing vectors of messages, as a job',
@@ -61,9 +53,7 @@ export const fillVectors = route({
   status: 202,
 })
 
-/** Uses of keys. */
 export const listKeyUses = route({
-  id: 'listKeyUses',
   method: 'get',
   path: '/v1/key-uses',
   summary: 'Lists uses of keys, newest first, page by page',

@@ -1,16 +1,15 @@
 /** Checkpoints, proofs and evidence. */
 import { z } from 'zod'
-import type { Evidence } from '../domain/proof/evidence-format.js'
-import { count, optional, record, verbatim } from './answer.js'
-import { at, ofConversation, revision, time, whole } from './fields.js'
-import { jobOf, noProgress, WAIT } from './jobs.js'
-import { route } from './route.js'
+import type { Evidence } from '../../domain/proof/evidence-format.js'
+import { count, optional, record, verbatim } from '../answer.js'
+import { at, note, ofConversation, revision, time, whole } from '../fields.js'
+import { jobOf, noProgress, WAIT } from '../answers/job.js'
+import { route } from '../route.js'
 
 const base64 = z.string().meta({ format: 'byte' })
 const MOST_EVENTS = 999_999_999
 const size = whole(1, MOST_EVENTS, 'Number of events of the checkpoint. From 1')
 const ofCheckpoint = z.object({ size })
-const note = z.string().min(1).meta({ description: 'A signed note (c2sp.org/tlog-checkpoint)' })
 
 const checkpoint = record({
   size: count,
@@ -26,21 +25,7 @@ const checkpoint = record({
 
 const draft = record({ origin: z.string(), size: count, root: base64, text: z.string() })
 
-/** A checkpoint to compare the log with. */
-export const against = z
-  .strictObject({
-    note,
-    signer: z.string().min(1).optional().meta({
-      description:
-        'The required signer: a public key as PEM text, or the fingerprint of a key that the ledger has used',
-    }),
-    witnesses: z.array(z.string().min(1)).optional().meta({ description: 'Verifier keys of required witnesses' }),
-  })
-  .meta({ id: 'GivenCheckpoint' })
-
-/** The stored checkpoints. */
 export const listCheckpoints = route({
-  id: 'listCheckpoints',
   method: 'get',
   path: '/v1/checkpoints',
   summary: 'Lists the stored checkpoints, smallest first',
@@ -49,9 +34,7 @@ export const listCheckpoints = route({
   answer: record({ checkpoints: z.array(checkpoint) }).meta({ id: 'Checkpoints' }),
 })
 
-/** The text of a new checkpoint. */
 export const draftCheckpoint = route({
-  id: 'draftCheckpoint',
   method: 'post',
   path: '/v1/checkpoints/drafts',
   summary: 'Returns the text of a checkpoint of the log as it is, for the operator to sign, as a job',
@@ -62,9 +45,7 @@ export const draftCheckpoint = route({
   status: 202,
 })
 
-/** Stores a signed draft. */
 export const storeCheckpoint = route({
-  id: 'storeCheckpoint',
   method: 'post',
   path: '/v1/checkpoints',
   summary: 'Stores a signed draft. The private key stays with its owner',
@@ -74,9 +55,7 @@ export const storeCheckpoint = route({
   answer: checkpoint,
 })
 
-/** Stores what witnesses and time stamp services returned. */
 export const attachToCheckpoint = route({
-  id: 'attachToCheckpoint',
   method: 'post',
   path: '/v1/checkpoints/{size}/attachments',
   summary: 'Stores signature lines of witnesses, or a time stamp, with a checkpoint',
@@ -89,9 +68,7 @@ export const attachToCheckpoint = route({
   answer: checkpoint,
 })
 
-/** Proves that one checkpoint continues another. */
 export const getConsistency = route({
-  id: 'getConsistency',
   method: 'get',
   path: '/v1/checkpoints/{size}/consistency',
   summary: 'Proves that the log of this checkpoint is the beginning of that of a later one (RFC 9162)',
@@ -104,9 +81,7 @@ export const getConsistency = route({
   }),
 })
 
-/** Proves that an event is in the log. */
 export const getInclusion = route({
-  id: 'getInclusion',
   method: 'get',
   path: '/v1/conversations/{conversation}/proofs/{revision}',
   summary: 'Proves that an event of a conversation is in the log of a checkpoint (RFC 9162)',
@@ -123,9 +98,7 @@ export const getInclusion = route({
   }).meta({ id: 'InclusionProof' }),
 })
 
-/** The context of a model, with proofs. */
 export const getEvidence = route({
-  id: 'getEvidence',
   method: 'get',
   path: '/v1/conversations/{conversation}/evidence',
   summary: 'What the model saw at a moment, with proofs; docs/reference/evidence.md has the format',

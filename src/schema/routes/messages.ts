@@ -1,40 +1,14 @@
 /** Messages: appended, read, pinned. */
 import { z } from 'zod'
-import type { MessageInput } from '../domain/values/chat-message.js'
-import { roleSchema } from '../domain/values/message.js'
-import { optional, orUndefined, parsedByLedger, record } from './answer.js'
-import { liveMessages } from './answers/context.js'
-import { missingVectors, rowsLag } from './answers/projections.js'
-import { inAddress, inBody } from './call-over-http.js'
-import * as calls from './calls/conversations.js'
-import { messages, pin } from './calls/messages.js'
-import { cursor, limit, MOST_LISTED, next, ofConversation, policy, revision, time } from './fields.js'
-import { route } from './route.js'
-
-/** A message, as the OpenAI chat API has it, with what the ledger takes besides. The ledger says what is wrong with one. */
-export const message = parsedByLedger<MessageInput>(
-  z
-    .looseObject({
-      id: z.string().min(1).optional().meta({ description: 'A repeated id records nothing' }),
-      role: roleSchema,
-      content: z.unknown().optional().meta({ description: 'A text, a list of parts, or null' }),
-      name: z.string().min(1).optional(),
-      tool_calls: z.unknown().optional(),
-      tool_call_id: z.string().min(1).optional(),
-      created_at: z.unknown().optional().meta({ description: 'ISO 8601 with its zone, or milliseconds since 1970' }),
-      pinned: z.boolean().optional(),
-      attributes: z.unknown().optional(),
-      answers: z
-        .unknown()
-        .optional()
-        .meta({ description: 'Revision and hash of the context that the message answers' }),
-      subjects: z
-        .array(z.string().min(1))
-        .optional()
-        .meta({ description: 'Ids of the persons that the message is about, in an erasable ledger' }),
-    })
-    .meta({ id: 'Message' }),
-)
+import { roleSchema } from '../../domain/values/message.js'
+import { optional, orUndefined, parsedByLedger, record } from '../answer.js'
+import { liveMessages } from '../answers/context.js'
+import { missingVectors, rowsLag } from '../answers/projections.js'
+import { inAddress, inBody } from '../call-over-http.js'
+import * as calls from '../calls/conversations.js'
+import { messages, pin } from '../calls/messages.js'
+import { cursor, limit, message, MOST_LISTED, next, ofConversation, policy, revision, time } from '../fields.js'
+import { route } from '../route.js'
 
 /** Body of an append. */
 const appendBody = z
@@ -54,9 +28,7 @@ const appended = record({
   position: orUndefined(revision),
 }).meta({ id: 'Appended' })
 
-/** Records messages. */
 export const appendMessages = route({
-  id: 'appendMessages',
   method: 'post',
   path: '/v1/conversations/{conversation}/messages',
   summary: 'Records messages, all or none; answers when they are on disk',
@@ -73,9 +45,7 @@ export const appendMessages = route({
   answer: appended,
 })
 
-/** Takes messages back, and says others. */
 export const amend = route({
-  id: 'amend',
   method: 'post',
   path: '/v1/conversations/{conversation}/amendments',
   summary: 'Withdraws messages and appends replacements, all or none; withdrawn messages stay in the log',
@@ -99,9 +69,7 @@ export const amend = route({
   answer: appended,
 })
 
-/** Records what another program was seen to do. */
 export const observe = route({
-  id: 'observe',
   method: 'post',
   path: '/v1/conversations/{conversation}/observations',
   summary:
@@ -122,9 +90,7 @@ export const observe = route({
   answer: appended,
 })
 
-/** The live messages. */
 export const getMessages = route({
-  id: 'getMessages',
   method: 'get',
   path: '/v1/conversations/{conversation}/messages',
   summary: 'Returns the messages that no batch covers, complete as recorded, now or at a moment',
@@ -143,9 +109,7 @@ const ofPin = z.object({
   message: z.string().min(1).meta({ description: 'Id of the message' }),
 })
 
-/** Keeps a message. */
 export const pinMessage = route({
-  id: 'pinMessage',
   method: 'put',
   path: '/v1/conversations/{conversation}/pins/{message}',
   summary: 'Pins a message: it is excluded from compaction and shown word for word',
@@ -155,9 +119,7 @@ export const pinMessage = route({
   query: ofRequest,
 })
 
-/** Gives it back. */
 export const unpinMessage = route({
-  id: 'unpinMessage',
   method: 'delete',
   path: '/v1/conversations/{conversation}/pins/{message}',
   summary: 'Unpins a message',
@@ -175,9 +137,7 @@ const searchBody = z
   })
   .meta({ id: 'Search' })
 
-/** Searches. */
 export const search = route({
-  id: 'search',
   method: 'post',
   path: '/v1/search',
   summary: 'Searches batches and messages of one conversation or one scope, best hit first',

@@ -1,9 +1,9 @@
 /** Transcripts that another machine reads and sends. */
 import { z } from 'zod'
-import { contentSchema, openRecordSchema, roleSchema } from '../domain/values/message.js'
-import { count, optional, orUndefined, record } from './answer.js'
-import { MOST_LISTED, revision } from './fields.js'
-import { route } from './route.js'
+import { contentSchema, openRecordSchema, roleSchema } from '../../domain/values/message.js'
+import { count, optional, orUndefined, record } from '../answer.js'
+import { MOST_LISTED, revision } from '../fields.js'
+import { route } from '../route.js'
 
 const id = z.string().min(1)
 const time = z.string().optional()
@@ -122,9 +122,7 @@ const recorded = record({
   position: orUndefined(revision),
 }).meta({ id: 'PushedConversation' })
 
-/** Records items of a transcript that another machine reads. */
 export const pushTranscript = route({
-  id: 'pushTranscript',
   method: 'post',
   path: '/v1/transcripts',
   summary:
