@@ -42,6 +42,9 @@ interface RemovedMessage {
   readonly batchId?: string
 }
 
+/** A batch without the working state after it, which the text of the view shows. */
+type ShownBatch = Omit<Batch, 'workingState'>
+
 /** The changes of a conversation from one revision to another. */
 export interface Difference {
   /** The conversation. */
@@ -64,7 +67,7 @@ export interface Difference {
     readonly passed: readonly RemovedMessage[]
   }
   /** Changes of the batches in the view. */
-  readonly batches: { readonly left: readonly Batch[]; readonly came: readonly Batch[] }
+  readonly batches: { readonly left: readonly ShownBatch[]; readonly came: readonly ShownBatch[] }
   /** The view's text, line by line; empty if it did not change. */
   readonly view: readonly TextChange[]
   /** The events after the first revision, up to the second. */
@@ -174,8 +177,7 @@ export async function differenceBetween(
   })
 }
 
-/** The working state is part of the view, whose changes are listed. */
-const withoutState = ({ workingState: _workingState, ...batch }: Batch): Batch => batch
+const withoutState = ({ workingState: _workingState, ...batch }: Batch): ShownBatch => batch
 
 /** The difference across a cycle: from directly before to directly after it. */
 export async function differenceAcross(

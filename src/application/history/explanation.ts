@@ -104,7 +104,7 @@ export interface ChunkOrigin {
 }
 
 /** A batch with its sources. */
-export interface BatchOrigin extends Omit<Batch, 'revision' | 'origin'> {
+export interface BatchOrigin extends Omit<Batch, 'revision' | 'origin' | 'workingState'> {
   /**
    * The current state: in the view (`shown`), active but not in the view, or no longer active (`retired`), because a
    * deeper batch, another edition or an undo replaced it.
