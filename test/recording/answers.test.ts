@@ -35,7 +35,7 @@ async function refused(harness: Harness, message: MessageInput): Promise<unknown
 }
 
 describe('answers', () => {
-  it('may name any context of either view, regardless of later messages and compactions', async () => {
+  it('may name any context of any view, regardless of later messages and compactions', async () => {
     const { harness, contexts } = await conversed()
     for (const [at, context] of contexts.entries())
       await harness.appended({ id: `a${String(at)}`, role: 'assistant', content: 'Done.', ...answersOf(context) })
@@ -46,7 +46,7 @@ describe('answers', () => {
       await harness.appended({ id: view, role: 'assistant', content: 'Done.', ...answersOf(context.right) })
     }
     expect((await harness.eventsOf('MessageAppended')).filter(({ data }) => data.answers !== undefined)).toHaveLength(
-      contexts.length + 2,
+      contexts.length + VIEWS.length,
     )
   })
 
