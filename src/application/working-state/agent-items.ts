@@ -1,4 +1,4 @@
-/** What the agent, or another speaker, said that may be needed: decisions with their reasons, and telling sentences. */
+/** Sentences of the agent, or of another speaker, that may be needed: decisions with their reasons, and facts. */
 import { hasCue } from '../../domain/text/cues.js'
 import { isSpoken, kindOfSentence, spokenSentences } from '../../domain/text/speech.js'
 import type { MessageToSummarize } from '../../ports/summarizer.js'
@@ -17,7 +17,7 @@ const MOST_CHARACTERS = 320
 const MOST_DECISIONS = 8
 /** A sentence with fewer words is an exclamation. */
 const LEAST_TERMS = 4
-/** What the agent is about to do, which its calls show, and what it says out of politeness. */
+/** Announcements, which the calls of the agent show, and polite words. */
 const ANNOUNCES =
   /^(?:now|let me|let's|first|next|i(?:['’]ll| will| need to| can see| see|['’]m going to)|good|great|done|you['’]re|perfect|ok(?:ay)?|jetzt|ich werde|lass mich)(?![\p{L}\p{N}])|(?:します|しましょう|しています)[。.:：]?$|^(?:好的|让我|我来|现在)/iu
 
@@ -79,18 +79,18 @@ export interface FactOptions {
   readonly isDialogue: boolean
 }
 
-/** Adds what the agent said, each sentence once. */
+/** Adds sentences of the agent, each once. */
 export async function addAgentItems(
   editor: StateEditor,
   messages: readonly MessageToSummarize[],
   reported: readonly ReportMessage[],
   options: FactOptions,
 ): Promise<void> {
-  const seen = new Set(editor.state.items.map(({ text }) => text))
+  const known = new Set(editor.state.items.map(({ text }) => text))
   const items = [...decisionsIn(reported).slice(-MOST_DECISIONS), ...(await factsIn(messages, reported, options))]
   for (const item of items) {
-    if (seen.has(item.text)) continue
-    seen.add(item.text)
+    if (known.has(item.text)) continue
+    known.add(item.text)
     editor.add(item)
   }
 }

@@ -11,7 +11,7 @@ import type { ItemGroup } from '../../domain/conversation/working-state.js'
 const words = (latin: string, cjk: string): RegExp =>
   new RegExp(`(?<![\\p{L}\\p{N}])(?:${latin})(?![\\p{L}\\p{N}])|${cjk}`, 'iu')
 
-/** Words by which people take back or correct what they said. */
+/** Words by which people take back or correct a statement. */
 const CORRECTS = words(
   String.raw`actually|instead|no longer|not any ?more|never ?mind|forget (?:about|that|what|it|the|my)|scrap|changed? my mind|correction|corrected|not .{1,40} but|rather than|revert(?:ed)?|take (?:that |it )?back|took back|withdraw|cancel(?:led|ed)?|drop (?:that|the|it|my)|was wrong|i was mistaken|on second thought|after all|raise[ds]?|lower(?:ed)?|increase[ds]?|decrease[ds]?|reduce[ds]?|bump(?:ed)?|postpone[ds]?|replace[ds]?|switch(?:ed)? (?:it )?to|(?:the|my) old|doch|stattdessen|nicht mehr|gilt nicht|vergiss|vergessen sie|ab (?:jetzt|sofort|heute)|korrektur|geändert|erhöhe|erhöht|senke|streiche?|nehme? .{1,40} zurück|finalement|plutôt|en fait|oublie[zr]?|ne .{1,30} plus|désormais|à la place|annule[zr]?|corrig\p{L}*|en realidad|mejor|olvid[ae]|ya no|en (?:lugar|vez) de|súbelo|corrij\p{L}+|na verdade|esquece|invece|non più|dimentica|вообще-то|больше не|забудь|вместо`,
   'やっぱり|やはり|ではなく|じゃなくて|変更|訂正|忘れて|取り消|撤回|もう.{0,12}ない|代わりに|其实|其實|改成|改为|改為|不再|算了|忘掉|忘了|取消|更正|提高到|降低到|换成|換成|而不是|사실|대신|변경|취소|바꿔|정정',
@@ -45,7 +45,7 @@ const UNITS: readonly (readonly [string, RegExp])[] = [
   ['person', /\d\s?(?:people|persons?|guests?|personen|personnes|personas|人|名)/iu],
 ]
 
-/** What the comparison needs of a statement. */
+/** The parts of a statement that are compared. */
 interface Features {
   readonly terms: ReadonlySet<string>
   readonly distinctive: ReadonlySet<string>
@@ -57,8 +57,8 @@ interface Features {
 /** The question before an answer. Its words are not the user's. */
 const ASKED = /^asked “[^”]*”, answered: /u
 
-function featuresOf(said: string): Features {
-  const text = said.replace(ASKED, '')
+function featuresOf(statement: string): Features {
+  const text = statement.replace(ASKED, '')
   const { terms, distinctive } = comparedForm(text)
   return {
     terms,
@@ -118,7 +118,7 @@ function contradicts(later: Features, earlier: Features, alike: number): boolean
 /** Only statements of this weight are worth a correction: rules, values, preferences, decisions, requests with a value. */
 const LEAST_WEIGHT = 55
 
-/** Finds corrections, and keeps what it compares of each text. */
+/** Finds corrections, and keeps the compared parts of each text. */
 export class Corrections {
   readonly #features = new Map<string, Features>()
 

@@ -1,6 +1,6 @@
 /**
- * How some messages change the working state, by rules and without a model: the words of the user, what they correct,
- * the state of the work, and what the agent said. The same messages give the same operations on any machine.
+ * How some messages change the working state, by rules and without a model: the words of the user with their
+ * corrections, the state of the work, and sentences of the agent. The same messages give the same operations on any machine.
  */
 import { byImportance, groupLine } from '../../domain/conversation/working-state-view.js'
 import { groupsOf, isEnded, type ItemGroup } from '../../domain/conversation/working-state.js'
@@ -23,7 +23,7 @@ export const STATE_RULES = 'rules-1'
 /** A message with its revision and its tokens. */
 export type StateMessage = MessageToSummarize & { readonly revision: number; readonly tokens: number }
 
-/** Adds a statement, together with what it corrects. */
+/** Adds a statement, linked to the one that it corrects. */
 function addStatement(editor: StateEditor, statement: NewItem, corrections: Corrections): void {
   const corrected = corrections.correctedBy(
     statement.text,
@@ -39,7 +39,7 @@ function addStatement(editor: StateEditor, statement: NewItem, corrections: Corr
   if (first !== undefined) editor.correct(first, added)
 }
 
-/** Words by which the user declines what the agent said directly before. */
+/** Words by which the user declines the agent's last message. */
 const DECLINES = /^(?:no|nope|nah|nein|non|нет)(?![\p{L}\p{N}])|^(?:いや|いいえ|だめ|ダメ|不[要行对對是]?|아니)/iu
 
 /** Closes decisions of the agent that the user declined in the next message. */
@@ -66,7 +66,7 @@ function dropAbove(editor: StateEditor, groups: readonly ItemGroup[], maxTokens:
   }
 }
 
-/** Sentences of an agent take at most this share of the room: they help less than what the user said. */
+/** Sentences of an agent take at most this share: they help less than the words of the user. */
 const SHARE_OF_FACTS = 0.2
 
 /**

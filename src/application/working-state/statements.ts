@@ -1,6 +1,6 @@
 /**
- * What the user said, as items: each message in the user's own words, whole if it is not long, with a weight by what it
- * says. Answers to questions and reasons for refused calls are statements too.
+ * The statements of the user, as items: each message in the user's own words, whole if it is not long, with a weight by its
+ * content. Answers to questions and reasons for refused calls are statements too.
  */
 import { hasCue } from '../../domain/text/cues.js'
 import { collectIdentifiers } from '../../domain/text/identifiers.js'
@@ -98,14 +98,14 @@ function chosenOf(sentences: readonly Weighed[], most: number): string {
     .replaceAll(/\s+/gu, ' ')
 }
 
-interface Told {
+interface WeighedText {
   readonly text: string
   readonly brief: string
   readonly weight: number
 }
 
 /** A message with its weight: whole, or its weightiest sentences in order. */
-function told(text: string, isWork: boolean): Told {
+function weighed(text: string, isWork: boolean): WeighedText {
   const read = text.replaceAll(FENCED, ' [code] ').trim()
   const sentences = spokenSentences(isLong(read) ? aroundPasted(read) : read)
     .filter(isSpoken)
@@ -145,7 +145,7 @@ function statementOf(
   name: string | undefined,
   isWork: boolean,
 ): NewItem | undefined {
-  const { text, brief, weight } = told(message.ownText, isWork)
+  const { text, brief, weight } = weighed(message.ownText, isWork)
   const named = (words: string): string => (name === undefined || words === '' ? words : `${name}: ${words}`)
   const question = text.length <= MOST_ANSWER ? questionOf(before) : undefined
   if (question !== undefined && text !== '')
@@ -181,12 +181,12 @@ export function statementsIn(
   names: ReadonlyMap<string, string>,
 ): NewItem[] {
   const isWork = works.length > 0
-  const said = messages.flatMap((message, at): NewItem[] => {
+  const spoken = messages.flatMap((message, at): NewItem[] => {
     if (!isByUser(message)) return []
     const item = statementOf(message, messages[at - 1], names.get(message.messageId), isWork)
     return item === undefined ? [] : [item]
   })
-  return [...said, ...statementsInResults(works)].toSorted(
+  return [...spoken, ...statementsInResults(works)].toSorted(
     (a, b) => (a.sourceRevisions[0] ?? 0) - (b.sourceRevisions[0] ?? 0),
   )
 }

@@ -1,6 +1,6 @@
 /**
  * The state of the agent's work: its open tasks and calls, its last report, results that still hold, errors and changed
- * files. A later action that changes what an item rests on ends the item.
+ * files. A later action ends an item that rests on earlier files.
  */
 import { isSamePath } from '../../domain/tools/call-query.js'
 import { quote } from '../../domain/text/quote.js'
@@ -127,7 +127,7 @@ export const withoutFolder = (command: string): string =>
 /** Whether a result may change with the files: a status, a build, a test. */
 const restsOnFiles = ({ query }: Work): boolean => query.answer === 'state' || query.answer === 'waits'
 
-/** The last run of each command, as far as nothing later changed what it rests on. */
+/** The last run of each command, unless a later change of a file outdates it. */
 function updateResults(editor: StateEditor, works: readonly Work[], failures: ReadonlyMap<Work, Failure>): void {
   const edits = works.filter(isEdit)
   const [firstEdit] = edits
@@ -137,8 +137,8 @@ function updateResults(editor: StateEditor, works: readonly Work[], failures: Re
     if (work.query.key.startsWith('command ') && work.query.answer !== 'files' && work.result !== undefined)
       last.set(work.query.key, work)
   for (const item of editor.ofKind('result')) {
-    const again = last.get(item.about ?? '')
-    if (again !== undefined) editor.drop(item)
+    const rerun = last.get(item.about ?? '')
+    if (rerun !== undefined) editor.drop(item)
     else if (firstEdit !== undefined && item.untilEdit === true) editor.close(item, firstEdit.by.revision)
   }
   const lines = new ResultLines(works)
@@ -165,12 +165,12 @@ function updateErrors(editor: StateEditor, works: readonly Work[], failures: rea
     )
     if (solved !== undefined) editor.close(item, solved.by.revision)
   }
-  const seen = new Set(editor.ofKind('error').map(({ text }) => text))
+  const listed = new Set(editor.ofKind('error').map(({ text }) => text))
   for (const { work, text, resolvedBy } of failures) {
     const failed = `${quote(withoutFolder(work.query.subject), MOST_COMMAND)}: ${quote(text, MOST_LINE)}`
     const words = resolvedBy === undefined ? failed : `${failed} → worked later`
-    if (seen.has(words)) continue
-    seen.add(words)
+    if (listed.has(words)) continue
+    listed.add(words)
     const weight = resolvedBy === undefined ? OPEN_ERROR : SOLVED_ERROR
     editor.add(
       itemAt(work.result ?? work.by, { kind: 'error', by: 'tool', text: words, weight, about: work.query.key }),

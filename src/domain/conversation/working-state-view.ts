@@ -15,7 +15,7 @@ const STATE_PART = 'working-state'
 
 const HEADINGS: Readonly<Record<StateItemKind, string>> = {
   rule: 'Rules of the user',
-  statement: 'What the user said, oldest first',
+  statement: "The user's words, oldest first",
   open: 'Open work',
   progress: 'State of the work, in the words of the agent',
   decision: 'Decisions',
@@ -47,8 +47,10 @@ const wordsOf = ({ text, brief, reason, next, files = [] }: StateItem, isBrief: 
 
 /** The line of items that are shown together. `later` precedes a statement that corrects the one before it. */
 export function groupLine(group: ItemGroup, isBrief = false): string {
-  const shown = group.length > NEWEST_SHOWN + 1 ? [...group.slice(0, 1), ...group.slice(-NEWEST_SHOWN)] : group
-  const texts = shown.map((item, at) => `${at === 0 ? '' : '→ later '}${sourcesText(item)}: ${wordsOf(item, isBrief)}`)
+  const visible = group.length > NEWEST_SHOWN + 1 ? [...group.slice(0, 1), ...group.slice(-NEWEST_SHOWN)] : group
+  const texts = visible.map(
+    (item, at) => `${at === 0 ? '' : '→ later '}${sourcesText(item)}: ${wordsOf(item, isBrief)}`,
+  )
   return `- ${texts.join(' ')}`
 }
 
@@ -76,13 +78,13 @@ export function byImportance(groups: readonly ItemGroup[]): ItemGroup[] {
 }
 
 /** A group as the view shows it: whole or in brief. */
-interface ShownGroup {
+interface GroupLine {
   readonly group: ItemGroup
   readonly line: string
 }
 
 /** Chooses lines within a limit. */
-class Room {
+class LineBudget {
   constructor(
     private left: number,
     private readonly estimator: Estimator,
@@ -102,32 +104,32 @@ class Room {
 }
 
 /** The groups that fit, each in brief, and then as many as possible whole. Of a group the newest statement alone may fit. */
-function fitted(groups: readonly ItemGroup[], room: Room): ShownGroup[] {
-  const inBrief = groups.flatMap((whole): ShownGroup[] => {
+function fitted(groups: readonly ItemGroup[], budget: LineBudget): GroupLine[] {
+  const inBrief = groups.flatMap((whole): GroupLine[] => {
     const forms = whole.length === 1 ? [whole] : [whole, whole.slice(-1)]
-    const form = forms.find((each) => room.takes(groupLine(each, true)))
+    const form = forms.find((each) => budget.takes(groupLine(each, true)))
     return form === undefined ? [] : [{ group: form, line: groupLine(form, true) }]
   })
   return inBrief.map(({ group, line }) => {
     const whole = groupLine(group)
-    return { group, line: whole !== line && room.takes(whole, line) ? whole : line }
+    return { group, line: whole !== line && budget.takes(whole, line) ? whole : line }
   })
 }
 
-/** The groups that fit: those with lasting weight first, also whole, then the others. */
-function groupsThatFit(groups: readonly ItemGroup[], maxTokens: number, estimator: Estimator): ShownGroup[] {
-  const room = new Room(maxTokens, estimator)
+/** The groups that fit: those with lasting weight first, also whole, then lighter ones. */
+function groupsThatFit(groups: readonly ItemGroup[], maxTokens: number, estimator: Estimator): GroupLine[] {
+  const budget = new LineBudget(maxTokens, estimator)
   const ordered = byImportance(groups)
-  const others = ordered.findIndex((group) => weightOf(group) < LASTING_WEIGHT)
-  const border = others === -1 ? ordered.length : others
-  return [...fitted(ordered.slice(0, border), room), ...fitted(ordered.slice(border), room)]
+  const lighter = ordered.findIndex((group) => weightOf(group) < LASTING_WEIGHT)
+  const border = lighter === -1 ? ordered.length : lighter
+  return [...fitted(ordered.slice(0, border), budget), ...fitted(ordered.slice(border), budget)]
 }
 
-const kindOf = ({ group: [first] }: ShownGroup): StateItemKind | undefined => first?.kind
-const dayOf = (shown: ShownGroup | undefined): string | undefined => shown?.group[0]?.day
+const kindOf = ({ group: [first] }: GroupLine): StateItemKind | undefined => first?.kind
+const dayOf = (shown: GroupLine | undefined): string | undefined => shown?.group[0]?.day
 
 /** The lines of one kind, under the day if there are several. */
-function linesOf(groups: readonly ShownGroup[]): string[] {
+function linesOf(groups: readonly GroupLine[]): string[] {
   const ordered = groups.toSorted(
     (a, b) => (a.group[0]?.sourceRevisions[0] ?? 0) - (b.group[0]?.sourceRevisions[0] ?? 0),
   )
@@ -149,18 +151,18 @@ function stateText(state: WorkingState, maxTokens: number, estimator: Estimator)
     0,
   )
   if (all === undefined || estimator.text(all) <= maxTokens) return all
-  for (let room = maxTokens; room > 0; room = Math.floor(room * 0.95) - 1) {
-    const shown = groupsThatFit(groups, room, estimator)
-    const text = textOf(shown, groups.length - shown.length)
+  for (let limit = maxTokens; limit > 0; limit = Math.floor(limit * 0.95) - 1) {
+    const fitting = groupsThatFit(groups, limit, estimator)
+    const text = textOf(fitting, groups.length - fitting.length)
     if (text !== undefined && estimator.text(text) <= maxTokens) return text
   }
   return undefined
 }
 
-function textOf(shown: readonly ShownGroup[], omitted: number): string | undefined {
-  if (shown.length === 0) return undefined
+function textOf(lines: readonly GroupLine[], omitted: number): string | undefined {
+  if (lines.length === 0) return undefined
   const sections = ITEM_KINDS.flatMap((kind) => {
-    const groups = shown.filter((each) => kindOf(each) === kind)
+    const groups = lines.filter((each) => kindOf(each) === kind)
     return groups.length === 0 ? [] : [[`### ${HEADINGS[kind]}`, ...linesOf(groups)].join('\n')]
   })
   const note = omitted === 0 ? [] : [`[... ${many(omitted, 'item')} omitted, searchable via memory_read ...]`]
@@ -182,7 +184,7 @@ function linesLeft(summary: string, items: string): string {
 }
 
 /**
- * The parts of the view. The items come first; of the newest summary the view shows what they do not have.
+ * The parts of the view. The items come first; of the newest summary, the view shows the other lines.
  * @param maxTokens limits everything
  */
 export function workingStateParts(
@@ -194,10 +196,10 @@ export function workingStateParts(
   const last = batches.at(-1)
   const state = last?.workingState ?? NO_STATE
   const summary = last === undefined ? '' : summaryOf(last)
-  const room = Math.max(0, maxTokens - FRAME_TOKENS)
-  const alone = stateText(state, room, estimator) ?? ''
+  const limit = Math.max(0, maxTokens - FRAME_TOKENS)
+  const alone = stateText(state, limit, estimator) ?? ''
   const left = linesLeft(summary, alone)
-  const text = left === '' ? alone : (stateText(state, Math.max(0, room - estimator.text(left)), estimator) ?? '')
+  const text = left === '' ? alone : (stateText(state, Math.max(0, limit - estimator.text(left)), estimator) ?? '')
   return [
     {
       kind: 'line',

@@ -28,7 +28,7 @@ export function freeItemId(kind: StateItemKind, revision: number, taken: Readonl
 /** Whether an item was closed, taken back or refuted. */
 export const isEnded = (item: StateItem): boolean => item.endedAt !== undefined
 
-/** Ended items that are kept, so that an earlier summary is never shown without what ended it. */
+/** Ended items that are kept, so that an earlier summary can be corrected. */
 const MOST_ENDED = 60
 
 /** The items without the oldest ended ones above the limit. */

@@ -41,11 +41,11 @@ const stateItemSchema = z.object({
   ...words,
   /** The importance, from 0 to 99. If not all items fit, those with less are omitted first. */
   weight: count.max(99),
-  /** A shorter form of the text, for a view without the room for all of it. */
+  /** A shorter form of the text, for a small view. */
   brief: z.string().optional(),
   /** The day of the message, as `2026-01-31`. */
   day: z.string().optional(),
-  /** What it is about, if a later item about the same replaces it: a path, a command. */
+  /** Its subject, if a later item about the same replaces it: a path, a command. */
   about: z.string().optional(),
   /** It holds until a file is changed: the result of a build or of tests. */
   untilEdit: z.literal(true).optional(),
@@ -63,7 +63,7 @@ export const stateOperationSchema = z.discriminatedUnion('op', [
   /** The statement `by` corrects the item: both are shown, or only `by`. */
   z.object({ op: z.literal('correct'), id, by: id }),
   z.object({ op: z.literal('close'), id, endedAt: revision }),
-  /** A newer item takes its place, or no room is left for it. */
+  /** A newer item takes its place, or it does not fit. */
   z.object({ op: z.literal('drop'), id }),
 ])
 /** One change of the working state. */
