@@ -1,6 +1,6 @@
 /**
- * Finds out which recorded messages each message of a written session is a copy of, so that an erasure of these erases
- * the copy. A message that cannot be attributed counts as a copy of all of them.
+ * Finds out which recorded messages each message of a written session is a copy of, so that erasing an
+ * original also erases its copy. A message that cannot be attributed counts as a copy of all of them.
  */
 import { contentText, type Role } from '../domain/values/message.js'
 import { COPY_OF, type CopyOf } from '../domain/values/copy-of.js'

@@ -1,4 +1,4 @@
-/** The part of the ledger's interface that is about editions and prompts. */
+/** The types of `ledger.admin.editions` and `ledger.admin.prompts`. Comparison and what-if are in `ledger-evaluation.ts`. */
 import type { InputOf, OptionsOf } from '../schema/call.js'
 import type * as calls from '../schema/calls/editions.js'
 import type {
@@ -34,7 +34,7 @@ export interface Edition extends EditionSummary {
 
 /** The edition of one conversation. */
 export interface EditionOfConversation extends EditionRow {
-  /** The conversation's last fact; the edition is whole where that is the last one that it has seen. */
+  /** Revision of the conversation's last event. The edition is complete if it has read up to it. */
   readonly conversationHead: number
 }
 

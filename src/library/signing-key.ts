@@ -1,4 +1,7 @@
-/** The key that signs checkpoints, in this process also for the log of a service. */
+/**
+ * Validates the signing key that a caller passes to `checkpoints.create`. A remote ledger calls it too: the key stays in
+ * this process.
+ */
 import { createPrivateKey, KeyObject } from 'node:crypto'
 import { isLedgerError } from '../lib/ledger-error.js'
 import type { CreateCheckpointOptions } from './ledger-proofs.js'

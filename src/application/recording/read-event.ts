@@ -92,7 +92,7 @@ function forgetting(event: RecordedEvent, keys: TextKeys | undefined): RecordedE
 const isErasure = (event: RecordedEvent): boolean =>
   event.type === 'ErasureRequested' || event.type === 'ErasureCompleted'
 
-/** Decodes a stored event; a claim-checked body is fetched and verified. */
+/** Decodes a stored event. A body that is stored outside the log is fetched and verified. */
 export async function decodeEvent(stored: StoredEvent, source: EventSource): Promise<RecordedEvent> {
   return await decodeEventSoon(stored, source)
 }

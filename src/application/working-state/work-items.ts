@@ -1,6 +1,7 @@
 /**
  * The state of the agent's work: its open tasks and calls, its last report, results that still hold, errors and changed
- * files. A later action ends an item that rests on earlier files.
+ * files. Changing a file closes the earlier results that depend on files. A weight decides which
+ * items a small view shows.
  */
 import { isSamePath } from '../../domain/tools/call-query.js'
 import { quote } from '../../domain/text/quote.js'

@@ -1,8 +1,8 @@
-/** Runs a command of the user in a shell. */
+/** Runs a command that `checkpoint publish` gets from its user, in a shell. */
 import { spawn } from 'node:child_process'
 import { LedgerError } from '../../lib/ledger-error.js'
 
-/** More output than this is no signature and no time stamp. */
+/** Longer output cannot be a signature or a time stamp, so it is rejected. */
 const MOST_BYTES = 1_000_000
 
 /**

@@ -62,7 +62,7 @@ export class WaitingProgress {
     this.progress ??= startProgress(this.label, 0, () => this.waiting.text())
   }
 
-  /** The result of the work; the display ends with it. */
+  /** Waits for the work, then stops the display. */
   async until<T>(work: Promise<T>): Promise<T> {
     try {
       return await work

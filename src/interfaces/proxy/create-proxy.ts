@@ -570,7 +570,7 @@ class RequestHandler {
         }),
       )
     return (ending) => {
-      // A client cannot read it either, and does not have it in its next list.
+      // The client cannot read an incomplete or unreadable answer either, so its next request will not contain it.
       if (copy !== undefined) close(prepared, ending === 'complete' && copy.unreadable() === undefined)
       // Parsing an answer takes time as well, so it starts after the client's answer was sent unless that one waits.
       const sent = this.failsClosed ? Promise.resolve() : handedOver(outgoing)

@@ -1,4 +1,4 @@
-/** Conversations, and their context. */
+/** Routes of conversations: lists, totals, contexts, and waiting until a compaction has ended. */
 import { z } from 'zod'
 import { CONVERSATION_ORDERS } from '../../domain/values/conversation-order.js'
 import { TOTAL_GROUPS } from '../../domain/reports/totals.js'

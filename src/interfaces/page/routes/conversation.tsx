@@ -64,7 +64,7 @@ export class ConversationRoutes {
     )
   }
 
-  /** The step that the address names, before all background work. */
+  /** Reads the step that the address names. Background reads pause meanwhile. */
   private async stepOf(context: Context): Promise<Step> {
     const { foreground, steps } = this.page
     return await foreground.answer(

@@ -1,4 +1,4 @@
-/** Read models, uses of keys, jobs. */
+/** Handlers of the routes in `schema/routes/operating.ts` and `schema/routes/jobs.ts`. */
 import { withoutUndefined } from '../../../lib/without-undefined.js'
 import { cursorOf, numberOf } from '../cursors.js'
 import type { Handlers } from '../service.js'
