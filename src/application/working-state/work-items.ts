@@ -3,14 +3,14 @@
  * files. Changing a file closes the earlier results that depend on files. A weight decides which
  * items a small view shows.
  */
-import { isSamePath } from '../../domain/tools/call-query.js'
+import { argumentsOf, isSamePath } from '../../domain/tools/call-query.js'
 import { quote } from '../../domain/text/quote.js'
 import { isRefusal } from '../../domain/text/refusals.js'
 import type { StateItem } from '../../domain/events/index.js'
 import { failuresIn, type Failure } from '../loss-report/failures.js'
 import { runningIn } from '../loss-report/running.js'
 import { isEdit, type Work } from '../loss-report/tool-calls.js'
-import type { ReportMessage } from '../loss-report/report-input.js'
+import type { ReportMessage, ReportToolCall } from '../loss-report/report-input.js'
 import { ResultLines } from './result-lines.js'
 import type { NewItem, StateEditor } from './state-editor.js'
 import { todoListOf } from './todo-list.js'
@@ -29,6 +29,9 @@ const MOST_REPORT = 700
 const MOST_LINES = 14
 const MOST_RESULTS = 8
 const PLAN = 'plan'
+const PROPOSAL = 'proposal'
+const MOST_PLAN = 900
+const MOST_PLAN_LINES = 30
 
 type Words = Pick<NewItem, 'kind' | 'by' | 'text' | 'brief' | 'weight' | 'about'>
 
@@ -52,6 +55,24 @@ function updatePlan(editor: StateEditor, works: readonly Work[]): void {
   for (const todo of open)
     if (!present.has(textOf(todo)))
       editor.add(itemAt(list.by, { kind: 'open', by: 'agent', text: textOf(todo), weight: OPEN, about: PLAN }))
+}
+
+/** The last plan that the agent proposed to the user, unless the user refused it. */
+function updateProposal(editor: StateEditor, works: readonly Work[]): void {
+  const proposed = works.findLast(({ call }) => /plan/iu.test(call.name) && planIn(call) !== undefined)
+  if (proposed === undefined) return
+  for (const item of editor.ofKind('open').filter(({ about }) => about === PROPOSAL)) editor.drop(item)
+  if (isRefusal(proposed.result?.text ?? '')) return
+  const lines = linesOf(planIn(proposed.call) ?? '')
+  const text = `plan: ${quote(lines.slice(0, MOST_PLAN_LINES).join(' / '), MOST_PLAN)}`
+  const brief = quote(text, MOST_LINE)
+  editor.add(itemAt(proposed.by, { kind: 'open', by: 'agent', text, brief, weight: OPEN, about: PROPOSAL }))
+}
+
+/** The text of a plan in a call, if it is not a list of tasks. */
+function planIn(call: ReportToolCall): string | undefined {
+  const { plan } = argumentsOf(call)
+  return typeof plan === 'string' && linesOf(plan).length > 1 ? plan : undefined
 }
 
 /** Calls and sub-agents that still ran at the end. */
@@ -211,6 +232,7 @@ export function updateWork(editor: StateEditor, messages: readonly ReportMessage
   const failures = failuresIn(works)
   closeAnswered(editor, messages)
   updatePlan(editor, works)
+  updateProposal(editor, works)
   addRunning(editor, messages, works)
   if (works.length > 0) updateReport(editor, messages)
   updateResults(editor, works, new Map(failures.map((failure) => [failure.work, failure])))
