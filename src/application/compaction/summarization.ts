@@ -337,7 +337,7 @@ export class Summarization {
   private async withOperations(
     state: Conversation,
     messages: readonly LiveMessage[],
-    { workingState }: Background,
+    { workingState, summary }: Background,
     result: SummaryResult,
   ): Promise<SummaryResult> {
     if (result.operations !== undefined) return result
@@ -345,6 +345,7 @@ export class Summarization {
     const operations = await operationsFor(workingState, messages, {
       maxTokens: viewTokens(policy) * STATE_IN_VIEWS,
       maxFacts: policy.maxSummaryTokens,
+      background: summary,
     })
     return { ...result, operations, stateRules: STATE_RULES }
   }

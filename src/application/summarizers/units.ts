@@ -224,15 +224,35 @@ function actionUnit(action: ToolAction, message: MessageToSummarize | undefined)
   }
 }
 
+type Units = Promise<readonly Unit[]>
+
+/** The units of the last lists: an extract and the working state need those of the same list. */
+const unitsOfLists = new WeakMap<
+  readonly MessageToSummarize[],
+  { readonly background: string; readonly units: Units }
+>()
+
 /**
  * The units of a chunk, in time order. A chunk may have hundreds of messages, so other work may run between two of them.
  * @param background the summary of the previous chunk: content that it has counts less
  */
-export async function unitsOfMessages(
+export function unitsOfMessages(
   messages: readonly MessageToSummarize[],
   actions: readonly ToolAction[],
-  background: string | undefined,
-): Promise<readonly Unit[]> {
+  background = '',
+): Units {
+  const known = unitsOfLists.get(messages)
+  if (known?.background === background) return known.units
+  const units = findUnits(messages, actions, background)
+  unitsOfLists.set(messages, { background, units })
+  return units
+}
+
+async function findUnits(
+  messages: readonly MessageToSummarize[],
+  actions: readonly ToolAction[],
+  background: string,
+): Units {
   const speech: Speech[] = []
   for (const [group, message] of messages.entries()) {
     if (isPauseDue()) await pause()
@@ -241,7 +261,7 @@ export async function unitsOfMessages(
   const frequency = frequencies(speech)
   const answers = answerScores(speech)
   const speakers = [...new Set(speech.map(({ speaker }) => speaker))]
-  const known = termsOf((background ?? '').slice(0, 20_000))
+  const known = termsOf(background.slice(0, 20_000))
   const firstUser = messages.findIndex((message) => message.role === 'user' && weightOf(message) === 1)
   const lastSpoken = speech.at(-1)?.group
   const scoreOf = (sentence: Speech): number => {

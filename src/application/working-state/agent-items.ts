@@ -53,9 +53,9 @@ function decisionsIn(messages: readonly ReportMessage[]): NewItem[] {
 async function factsIn(
   messages: readonly MessageToSummarize[],
   reported: readonly ReportMessage[],
-  { maxTokens, isDialogue }: FactOptions,
+  { maxTokens, isDialogue, background }: FactOptions,
 ): Promise<NewItem[]> {
-  const units = await unitsOfMessages(messages, toolActions(messages), undefined)
+  const units = await unitsOfMessages(messages, toolActions(messages), background)
   const spoken = units.filter(({ kind, cues, group }) => {
     const message = reported[group]
     const isRead = message !== undefined && (isByAgent(message) || (isDialogue && message.byProgram !== true))
@@ -77,6 +77,8 @@ export interface FactOptions {
   readonly maxTokens: number
   /** Two people talk: sentences of both count, and not whole messages. */
   readonly isDialogue: boolean
+  /** The summary of the previous chunk: content that it has counts less. */
+  readonly background: string | undefined
 }
 
 /** Adds sentences of the agent, each once. */

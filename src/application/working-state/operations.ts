@@ -69,16 +69,24 @@ function dropAbove(editor: StateEditor, groups: readonly ItemGroup[], maxTokens:
 /** Sentences of an agent take at most this share: they help less than the words of the user. */
 const SHARE_OF_FACTS = 0.2
 
+/** Limits in tokens, and the text that is known already. */
+export interface OperationOptions {
+  /** The most that the items may take. */
+  readonly maxTokens: number
+  /** The most that sentences of the agent from these messages may take. */
+  readonly maxFacts: number
+  /** The summary of the previous chunk. */
+  readonly background?: string | undefined
+}
+
 /**
  * The operations for some messages.
  * @param before the working state before them
- * @param maxTokens the most that the items may take
- * @param maxFacts the most that sentences of the agent from these messages may take
  */
 export async function operationsFor(
   before: WorkingState,
   messages: readonly StateMessage[],
-  { maxTokens, maxFacts }: { readonly maxTokens: number; readonly maxFacts: number },
+  { maxTokens, maxFacts, background }: OperationOptions,
 ): Promise<readonly StateOperation[]> {
   const editor = new StateEditor(before)
   const reported = messages.map((message) => toReportMessage(message))
@@ -95,7 +103,7 @@ export async function operationsFor(
     if (!isDialogue || statement.weight >= LASTING) addStatement(editor, statement, corrections)
   }
   updateWork(editor, reported, works)
-  await addAgentItems(editor, messages, reported, { maxTokens: maxFacts, isDialogue })
+  await addAgentItems(editor, messages, reported, { maxTokens: maxFacts, isDialogue, background })
   closeDeclined(editor, reported)
   const facts = groupsOf(editor.state).filter(([first]) => first?.kind === 'fact')
   if (!isDialogue) dropAbove(editor, facts, maxTokens * SHARE_OF_FACTS)
