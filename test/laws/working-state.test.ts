@@ -137,7 +137,7 @@ describe('the working state', () => {
 
   it.each(CHANGES)('shows %s never without its change', async (said, old, changed, newest) => {
     const harness = withRules()
-    const seen = { old: 0, newest: 0, views: 0 }
+    const counts = { old: 0, newest: 0, views: 0 }
     for (let at = 0; at < 80; at += 1) {
       const content = at === 0 ? `Hello, I run a shop. ${said}` : at === 24 ? changed : (WORK[at % WORK.length] ?? '')
       await harness.appended([
@@ -148,12 +148,12 @@ describe('the working state', () => {
       const { messages } = contextIn(await harness.conversations.load(CONVERSATION))
       if (at < 24 || (await harness.eventsOf('MessagesPruned')).length === 0) continue
       const text = messages.map((message) => contentText(message.content)).join('\n')
-      seen.views += 1
-      seen.newest += Number(text.includes(newest))
-      seen.old += Number(text.includes(old) && !text.includes(newest))
+      counts.views += 1
+      counts.newest += Number(text.includes(newest))
+      counts.old += Number(text.includes(old) && !text.includes(newest))
     }
-    expect(seen.views).toBeGreaterThan(20)
-    expect(seen).toEqual({ old: 0, newest: seen.views, views: seen.views })
+    expect(counts.views).toBeGreaterThan(20)
+    expect(counts).toEqual({ old: 0, newest: counts.views, views: counts.views })
   })
 
   it.each([1_000, 1_600, 3_000])('keeps what was said first through all cycles, at %i tokens', async (tokens) => {

@@ -38,7 +38,7 @@ export interface MeteredOptions {
   readonly spending: Spending
   readonly bound: SpendingLimits
   /** Called if the limit leaves no room for a call, which is then not sent. */
-  readonly onNoRoom: (room: LimitReached) => void
+  readonly onNoRoom: (limit: LimitReached) => void
   /** Called for each call when it starts. */
   readonly onCall?: () => void
   /** False ends the waiting for another attempt. */

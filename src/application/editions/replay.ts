@@ -233,8 +233,8 @@ class ReplayRun {
       editionId,
       spending: deps.spending,
       bound: request.bound ?? {},
-      onNoRoom: (room) => {
-        this.noRoom ??= room
+      onNoRoom: (reached) => {
+        this.noRoom ??= reached
         this.end.stopFor('bound')
       },
       onCall: () => {

@@ -55,10 +55,10 @@ interface Features {
 }
 
 /** The question before an answer. Its words are not the user's. */
-const ASKED = /^asked “[^”]*”, answered: /u
+const QUESTION_BEFORE = /^asked “[^”]*”, answered: /u
 
 function featuresOf(statement: string): Features {
-  const text = statement.replace(ASKED, '')
+  const text = statement.replace(QUESTION_BEFORE, '')
   const { terms, distinctive } = comparedForm(text)
   return {
     terms,

@@ -83,8 +83,8 @@ interface Weighed {
 }
 
 /** The sentences that fit, the weightiest first, in order. */
-function chosenOf(sentences: readonly Weighed[], most: number): string {
-  let left = most
+function chosenOf(sentences: readonly Weighed[], limit: number): string {
+  let left = limit
   return sentences
     .toSorted((a, b) => b.weight - a.weight || a.at - b.at)
     .filter((sentence, rank) => {
@@ -93,7 +93,7 @@ function chosenOf(sentences: readonly Weighed[], most: number): string {
       return fits
     })
     .toSorted((a, b) => a.at - b.at)
-    .map((sentence) => sentence.text.slice(0, most))
+    .map((sentence) => sentence.text.slice(0, limit))
     .join(' … ')
     .replaceAll(/\s+/gu, ' ')
 }
@@ -113,7 +113,7 @@ function weighed(text: string, isWork: boolean): WeighedText {
   return {
     text: read.length <= MOST_CHARACTERS ? read.replaceAll(/\s+/gu, ' ') : chosenOf(sentences, MOST_CHARACTERS),
     brief: chosenOf(sentences, MOST_BRIEF),
-    weight: sentences.reduce((most, sentence) => Math.max(most, sentence.weight), 0),
+    weight: sentences.reduce((highest, sentence) => Math.max(highest, sentence.weight), 0),
   }
 }
 

@@ -126,7 +126,7 @@ function groupsThatFit(groups: readonly ItemGroup[], maxTokens: number, estimato
 }
 
 const kindOf = ({ group: [first] }: GroupLine): StateItemKind | undefined => first?.kind
-const dayOf = (shown: GroupLine | undefined): string | undefined => shown?.group[0]?.day
+const dayOf = (entry: GroupLine | undefined): string | undefined => entry?.group[0]?.day
 
 /** The lines of one kind, under the day if there are several. */
 function linesOf(groups: readonly GroupLine[]): string[] {
@@ -134,9 +134,9 @@ function linesOf(groups: readonly GroupLine[]): string[] {
     (a, b) => (a.group[0]?.sourceRevisions[0] ?? 0) - (b.group[0]?.sourceRevisions[0] ?? 0),
   )
   const hasDays = new Set(ordered.map(dayOf)).size > 1
-  return ordered.flatMap((shown, at) => {
-    const day = dayOf(shown)
-    return [...(hasDays && day !== undefined && day !== dayOf(ordered[at - 1]) ? [`[${day}]`] : []), shown.line]
+  return ordered.flatMap((entry, at) => {
+    const day = dayOf(entry)
+    return [...(hasDays && day !== undefined && day !== dayOf(ordered[at - 1]) ? [`[${day}]`] : []), entry.line]
   })
 }
 

@@ -12,15 +12,15 @@ export const respelt = (given: string, known: readonly string[]): string | undef
   known.find((name) => letters(name) === letters(given))
 
 /** The only name, if there is one. */
-const only = ([name, ...others]: readonly string[]): string | undefined => (others.length === 0 ? name : undefined)
+const only = ([name, ...more]: readonly string[]): string | undefined => (more.length === 0 ? name : undefined)
 
 /**
  * The known name that was probably meant: one that is spelt differently or differs little, or else the only one that
  * begins with the input, or that contains it (`maxTokens` is in `modelMaxTokens`).
  */
-export function nameMeant(given: string, known: readonly string[]): string | undefined {
-  const near = respelt(given, known) ?? nearest(given, known)
-  const sought = letters(given)
+export function nameMeant(input: string, known: readonly string[]): string | undefined {
+  const near = respelt(input, known) ?? nearest(input, known)
+  const sought = letters(input)
   if (near !== undefined || sought === '') return near
   const longer = known.filter((name) => letters(name).includes(sought))
   return (

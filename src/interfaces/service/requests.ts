@@ -38,7 +38,7 @@ export type Ctx = Context<{ Bindings: Partial<HttpBindings> }>
 export interface Under {
   readonly requestId: string
   /** Whether the caller chose the id. */
-  readonly isIdGiven: boolean
+  readonly isIdOfClient: boolean
   readonly method: string
   readonly route: string
   /** Kind of the failure with which it was answered. */
@@ -85,13 +85,13 @@ export class Requests {
     room: Room = this.options.room,
   ): Promise<Response> {
     const began = performance.now()
-    const given = context.req.header('x-request-id') ?? ''
-    const isIdGiven = REQUEST_ID.test(given)
-    const requestId = isIdGiven ? given : randomUUID()
+    const sentId = context.req.header('x-request-id') ?? ''
+    const isIdOfClient = REQUEST_ID.test(sentId)
+    const requestId = isIdOfClient ? sentId : randomUUID()
     const { method } = context.req
     const under: Under = {
       requestId,
-      isIdGiven,
+      isIdOfClient,
       method,
       route,
       kind: undefined,
@@ -144,7 +144,7 @@ export class Requests {
     if (keyId !== undefined || under.access === undefined)
       this.options.uses.note(
         { at, keyId, route, conversationId: under.conversationId?.slice(0, 1_000), status, requestId },
-        under.isIdGiven,
+        under.isIdOfClient,
       )
   }
 

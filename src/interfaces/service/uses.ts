@@ -19,8 +19,8 @@ const MOST_CLEAN_IDS = 5_000
 
 /** Keeps account of uses. */
 export interface Uses {
-  /** @param isIdGiven whether the caller chose the id of the request, which may then contain a secret */
-  note(use: KeyUse, isIdGiven: boolean): void
+  /** @param isIdOfClient whether the caller chose the id of the request, which may then contain a secret */
+  note(use: KeyUse, isIdOfClient: boolean): void
   /** Writes what is waiting. */
   stop(): Promise<void>
 }
@@ -31,7 +31,7 @@ export function createUses(
   onProblem: (error: unknown) => void,
   redactor: () => Promise<<Value>(value: Value) => Value>,
 ): Uses {
-  let waiting: { readonly use: KeyUse; readonly isIdGiven: boolean }[] = []
+  let waiting: { readonly use: KeyUse; readonly isIdOfClient: boolean }[] = []
   const cleanIds = new LRUCache<string, true>({ max: MOST_CLEAN_IDS })
   let lost = 0
   let minute = 0
@@ -41,15 +41,15 @@ export function createUses(
   async function write(): Promise<void> {
     // An address that was refused may have a secret.
     const redact = await redactor()
-    const redactUse = (use: KeyUse, isIdGiven: boolean): KeyUse => {
+    const redactUse = (use: KeyUse, isIdOfClient: boolean): KeyUse => {
       const { conversationId } = use
-      if (!isIdGiven && (conversationId === undefined || cleanIds.has(conversationId))) return use
+      if (!isIdOfClient && (conversationId === undefined || cleanIds.has(conversationId))) return use
       const redacted = redact(use)
       if (conversationId !== undefined && redacted.conversationId === conversationId) cleanIds.set(conversationId, true)
       return redacted
     }
     while (waiting.length > 0) {
-      const some = waiting.slice(0, MOST_AT_ONCE).map(({ use, isIdGiven }) => redactUse(use, isIdGiven))
+      const some = waiting.slice(0, MOST_AT_ONCE).map(({ use, isIdOfClient }) => redactUse(use, isIdOfClient))
       await store.addUses(some, MOST_KEPT)
       waiting = waiting.slice(some.length)
     }
@@ -69,7 +69,7 @@ export function createUses(
   timer.unref()
 
   return {
-    note(use, isIdGiven) {
+    note(use, isIdOfClient) {
       if (use.keyId === undefined) {
         const now = Math.floor(Date.parse(use.at) / 60_000)
         if (now !== minute) unknown = 0
@@ -77,7 +77,7 @@ export function createUses(
         unknown += 1
         if (unknown > MOST_UNKNOWN) return
       }
-      waiting.push({ use, isIdGiven })
+      waiting.push({ use, isIdOfClient })
       if (waiting.length <= MOST_WAITING) return
       waiting.shift()
       lost += 1
