@@ -236,9 +236,9 @@ class ServiceApp {
         checkRoles(access, { roles: mount.roles, reach: 'some' })
         return await mount.fetch(req.raw, access, env)
       }
-      const room = forwards ? this.rooms.forwarded : this.rooms.requests
+      const requestRoom = forwards ? this.rooms.forwarded : this.rooms.requests
       const handle = (context: Ctx): Promise<Response> =>
-        this.requests.answered(context, `mount ${mount.path}`, (under) => answer(context, under), room)
+        this.requests.answered(context, `mount ${mount.path}`, (under) => answer(context, under), requestRoom)
       this.app.all(mount.path, handle)
       this.app.all(`${mount.path}/*`, handle)
     }
