@@ -5,6 +5,7 @@
 import { byImportance, groupLine } from '../../domain/conversation/working-state-view.js'
 import { groupsOf, isEnded, type ItemGroup } from '../../domain/conversation/working-state.js'
 import type { StateItem, StateOperation, WorkingState } from '../../domain/events/index.js'
+import { declines } from '../../domain/text/refusals.js'
 import { defaultEstimator } from '../../domain/values/tokens.js'
 import { isPauseDue, pause } from '../../lib/pauses.js'
 import type { MessageToSummarize } from '../../ports/summarizer.js'
@@ -39,15 +40,12 @@ function addStatement(editor: StateEditor, statement: NewItem, corrections: Corr
   if (first !== undefined) editor.correct(first, added)
 }
 
-/** Words by which the user declines the agent's last message. */
-const DECLINES = /^(?:no|nope|nah|nein|non|нет)(?![\p{L}\p{N}])|^(?:いや|いいえ|だめ|ダメ|不[要行对對是]?|아니)/iu
-
 /** Closes decisions of the agent that the user declined in the next message. */
 function closeDeclined(editor: StateEditor, messages: readonly ReportMessage[]): void {
   for (const [at, message] of messages.entries()) {
     const before = messages[at - 1]
     if (message.role !== 'user' || message.byProgram === true || before?.role !== 'assistant') continue
-    if (!DECLINES.test(message.ownText.trim())) continue
+    if (!declines(message.ownText)) continue
     const declined = editor.state.items.filter(
       (item) => !isEnded(item) && item.by === 'agent' && item.sourceRevisions.includes(before.revision),
     )

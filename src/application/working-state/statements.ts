@@ -5,7 +5,7 @@
 import { hasCue } from '../../domain/text/cues.js'
 import { collectIdentifiers } from '../../domain/text/identifiers.js'
 import { numbersIn } from '../../domain/text/numbers.js'
-import { refusalIn } from '../../domain/text/refusals.js'
+import { declines, refusalIn } from '../../domain/text/refusals.js'
 import { statesRule } from '../../domain/text/rules.js'
 import { aroundPasted, isLong, isSpoken, kindOfSentence, spokenSentences } from '../../domain/text/speech.js'
 import { ANSWERED, FENCED } from '../loss-report/items.js'
@@ -35,8 +35,6 @@ const MOST_ANSWER = 120
 const LEAST_TERMS = 2
 
 const PARTS_ONLY = /^(?:\s*\[[\w -]{1,40}\])*\s*$/u
-const DECLINES =
-  /^(?:no|nope|nah|non|nein|нет|stop|wait|don['’]?t|not)(?![\p{L}\p{N}])|^(?:いや|いいえ|ダメ|だめ|やめ|不[是要行对對]?|别|別|아니|안 ?돼)/iu
 const TIME =
   /\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|april?|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|monday|tuesday|wednesday|thursday|friday|saturday|sunday|yesterday|tonight|last (?:night|week|month|year|weekend)|ago)\b|\d+[年月日号號時时点시분월일]|昨天|上周|去年|昨日|先週|어제|gestern|hier|ayer|вчера/iu
 const NAME = /(?<=[\p{Ll},;] )\p{Lu}\p{Ll}{2,}/u
@@ -64,7 +62,7 @@ function weightOf(text: string, isWork: boolean): number {
   if (hasCue(text, 'filler')) return 0
   const isTelling = tellingTerms(text).length >= LEAST_TERMS
   if (statesRule(text)) return RULE
-  if (DECLINES.test(text) && isTelling) return CORRECTION
+  if (declines(text) && isTelling) return CORRECTION
   const kind = kindOfSentence('user', text, isWork)
   if (kind === 'decision') return DECISION
   const isQuestion = hasCue(text, 'question')

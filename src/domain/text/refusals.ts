@@ -9,3 +9,9 @@ export const refusalIn = (result: string): string | undefined => BECAUSE.exec(re
 
 /** Whether a result says that the user refused the call. */
 export const isRefusal = (result: string): boolean => REFUSED.test(result) || refusalIn(result) !== undefined
+
+const DECLINES =
+  /^(?:no|nope|nah|non|nein|нет|stop|don['’]?t)(?![\p{L}\p{N}])|^(?:いや|いいえ|ダメ|だめ|やめ|不[是要行对對]?|别|別|아니|안 ?돼)/iu
+
+/** Whether a message of the user begins by declining what the agent proposed. */
+export const declines = (text: string): boolean => DECLINES.test(text.trim())
