@@ -6,13 +6,15 @@
  * summary is found by its hash, and is never confused with one from another prompt or model.
  */
 import type { ChatMessage } from '../domain/values/chat-message.js'
-import type { Sections } from '../domain/events/index.js'
+import type { RejectedOperation, Sections, StateOperation, WorkingState } from '../domain/events/index.js'
 import type { MessageBody } from '../domain/values/message.js'
 
 /** A message to summarize, with the fields that a prompt can contain. */
 export interface MessageToSummarize extends MessageBody {
   /** Its id in the log. */
   readonly messageId: string
+  /** Its revision in the log. */
+  readonly revision: number
   /** Time of the message, ISO 8601 in UTC. */
   readonly createdAt: string
   /** The host's own data about the message; never sent to a model. */
@@ -47,6 +49,8 @@ export type SummaryJob = {
       readonly messages: readonly MessageToSummarize[]
       /** The summary of the chunk before: background, not to be repeated. */
       readonly existingSummary: string | undefined
+      /** The working state before these messages: the items that they may change. Absent if there is none. */
+      readonly workingState?: WorkingState | undefined
       /**
        * The beginning of the context of the agent's last request, up to the last of these messages. Only for a
        * summarizer with `ridesPrefix`, and only if the context contains these messages unshortened.
@@ -102,6 +106,10 @@ export interface Summary {
   readonly text: string
   /** The named sections, if the strategy produces them. */
   readonly sections?: Sections
+  /** The changes of the working state, each checked against the messages, if the strategy asks for them. */
+  readonly operations?: readonly StateOperation[]
+  /** Changes that the model asked for and that do not follow from the messages. */
+  readonly rejectedOperations?: readonly RejectedOperation[]
   /** The provider's id of the response. */
   readonly responseId?: string
   /** Token usage as reported by the provider. */

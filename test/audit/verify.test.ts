@@ -944,6 +944,7 @@ describe('summaries', () => {
     existingSummary: 'before',
     messages: Array.from({ length: count }, (_unused, at) => ({
       messageId: `m${String(at)}`,
+      revision: at,
       role: 'user',
       content: `${String(at)} `.padEnd(characters, 'x'),
       createdAt: '2026-01-01T00:00:00.000Z',

@@ -108,8 +108,11 @@ it('each place names the same call for a result', () => {
       const markdown = markdownOf('c', { messages: recorded, title: undefined })
       expect(Array.from(markdown.matchAll(/^## Result(?: of (\w+))?$/gmu), ([, name = '']) => name)).toEqual(names)
 
-      const prompt = formatMessages(recorded, 100_000)
-      expect(Array.from(prompt.matchAll(/\[result of (a tool|\w+) /gu), ([, name]) => name)).toEqual(
+      const prompt = formatMessages(
+        recorded.map((message, revision) => ({ ...message, revision })),
+        100_000,
+      )
+      expect(Array.from(prompt.matchAll(/\[result of (a tool|\w+)[\],]/gu), ([, name]) => name)).toEqual(
         names.map((name) => (name === '' ? 'a tool' : name)),
       )
 
@@ -145,7 +148,7 @@ it('each place has the same result for a call', () => {
         all.map((name) => [name, results[name]]),
       )
 
-      const summarized = recorded.map((message) => ({ ...message, attributes: undefined }))
+      const summarized = recorded.map((message, revision) => ({ ...message, revision, attributes: undefined }))
       const actions = toolActions(summarized).filter(({ tool }) => tool !== 'tool')
       expect(actions.map(({ tool, outcome }) => [tool, outcome])).toEqual(all.map((name) => [name, results[name]]))
 

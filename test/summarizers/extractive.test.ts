@@ -69,6 +69,7 @@ const anyMessage = fc.record({
   ),
   toolCallId: fc.constantFrom('a', 'b', 'c', undefined),
   createdAt: fc.constantFrom('2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z'),
+  revision: fc.nat(99),
 })
 
 describe('laws', () => {

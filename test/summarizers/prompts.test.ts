@@ -78,7 +78,7 @@ describe.each([foldInPrompt, resummarizePrompt, structuredPrompt, structuredResu
     })
     test('names the limit in tokens, words and characters', () =>
       expect(fill(prompt.text, { limit })).toContain(
-        'at most 800 tokens, which is about 480 words, or 900 characters in Chinese, Japanese or Korean',
+        'at most 800 tokens, which is about 480 words or 900 characters of this text',
       ))
     test('has no empty paragraph without a persona and a background', () =>
       expect(fill(prompt.text, { limit, persona: '', existingSummary: undefined })).not.toContain('\n\n\n'))

@@ -72,7 +72,7 @@ describe('after an answer that is too long', () => {
     const { prepared, failure } = await rejected(summarizer, chunkJob())
     expect(retryOf(summarizer, prepared, failure).request).toMatchObject({
       system: expect.stringContaining('one JSON object'),
-      responseSchema: { name: 'sections' },
+      responseSchema: { name: 'document_changes' },
     })
   })
 })
@@ -285,6 +285,6 @@ test('blank lines at the edges of a message are left out', () => {
     at === 1 ? { ...message, content: '\n \n\t\n I will look.\n  \n' } : message,
   )
   expect(promptOf(create('fold-in').prepare(chunkJob({ messages })))).toContain(
-    '\nassistant:  I will look.\nassistant: [calls',
+    '\nr2 assistant:  I will look.\nr3 assistant: [calls',
   )
 })

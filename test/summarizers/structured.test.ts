@@ -167,7 +167,7 @@ test('a request has the schema and its description, with a custom prompt too', (
   const { request } = createStructuredSummarizer({ model, prompt: createPrompt('mine', 'Say it.') }).prepare(chunkJob())
   expect(request).toMatchObject({
     prompt: 'Say it.',
-    system: expect.stringContaining('completedWork'),
-    responseSchema: { schema: { type: 'object', additionalProperties: false, required: Object.keys(NO_SECTIONS) } },
+    system: expect.stringContaining('"op": "close"'),
+    responseSchema: { schema: { type: 'object', additionalProperties: false, required: ['operations', 'state'] } },
   })
 })

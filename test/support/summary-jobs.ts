@@ -12,6 +12,7 @@ export const sourceMessage = (
   some: Partial<MessageToSummarize> = {},
 ): MessageToSummarize => ({
   messageId: 'm1',
+  revision: 1,
   role,
   content,
   createdAt: at(0),
@@ -54,7 +55,12 @@ export const session: readonly MessageToSummarize[] = [
     'Done: src/billing/store.ts now uses PGlite, all 42 tests pass. Next, the migration of invoices is still pending.',
     { messageId: 'm8' },
   ),
-].map((message, index) => ({ ...message, messageId: `m${String(index + 1)}`, createdAt: at(index) }))
+].map((message, index) => ({
+  ...message,
+  messageId: `m${String(index + 1)}`,
+  revision: index + 1,
+  createdAt: at(index),
+}))
 
 export const chunkJob = (some: Partial<ChunkJob> = {}): ChunkJob => ({
   kind: 'chunk',

@@ -5,11 +5,12 @@
  */
 import { summariesBefore } from '../../domain/conversation/summaries-before.js'
 import { either as E } from 'fp-ts'
-import { summaryOf, type Batch } from '../../domain/conversation/batch.js'
+import { summaryOf, workingStateOf, type Batch } from '../../domain/conversation/batch.js'
 import { prefixUpTo } from '../../domain/compaction/prefix.js'
 import type { Conversation } from '../../domain/conversation/conversation.js'
 import type { LiveMessage } from '../../domain/conversation/live-message.js'
-import type { RecordedEvent, SummarizerRecord } from '../../domain/events/index.js'
+import { applyOperations } from '../../domain/conversation/working-state.js'
+import { NO_STATE, type RecordedEvent, type SummarizerRecord, type WorkingState } from '../../domain/events/index.js'
 import { sha256 } from '../../domain/values/hash.js'
 import { promptStream } from '../../domain/values/ids.js'
 import type { CheckRequest, RecordedJob, RequestVerdict } from '../../ports/request-check.js'
@@ -81,10 +82,18 @@ const VERDICTS: readonly RequestVerdict[] = ['same', 'unknown', 'other']
 const kindest = (verdicts: readonly RequestVerdict[]): RequestVerdict =>
   VERDICTS.find((verdict) => verdicts.includes(verdict)) ?? 'unknown'
 
+/** What a request says about the time before its messages. */
+interface RecordedBackground {
+  readonly summary: string | undefined
+  readonly workingState: WorkingState
+}
+
+const NO_BACKGROUND: RecordedBackground = { summary: undefined, workingState: NO_STATE }
+
 /** Checks the summaries of one conversation, in order. */
 export class RequestWatch {
-  private readonly chunks = new Map<string, string>()
-  private readonly backgrounds: (string | undefined)[] = [undefined]
+  private readonly chunks = new Map<string, RecordedBackground>()
+  private readonly backgrounds: RecordedBackground[] = [NO_BACKGROUND]
   private readonly temperatures: number[] = []
   private lastVisible: Batch | undefined
   /** The active batches, and those before the last changes: a request may have used either. */
@@ -110,7 +119,10 @@ export class RequestWatch {
     const last = state.visibleBatches.at(-1)
     if (last === this.lastVisible) return
     this.lastVisible = last
-    this.backgrounds.unshift(last === undefined ? undefined : summaryOf(last))
+    this.backgrounds.unshift({
+      summary: last === undefined ? undefined : summaryOf(last),
+      workingState: workingStateOf(state.batches),
+    })
     this.backgrounds.length = Math.min(this.backgrounds.length, KEPT_OF_BEFORE)
   }
 
@@ -121,7 +133,10 @@ export class RequestWatch {
 
   private noteChunk(event: SummarizedEvent): void {
     if (!isOfType(event, 'ChunkSummarized')) return
-    this.chunks.set(event.data.chunkId, event.data.summary)
+    const { chunkId, summary, operations, continues } = event.data
+    const { workingState } =
+      (continues === undefined ? this.backgrounds[0] : this.chunks.get(continues)) ?? NO_BACKGROUND
+    this.chunks.set(chunkId, { summary, workingState: applyOperations(workingState, operations ?? []) })
     const oldest = this.chunks.size > CHUNKS_KEPT ? this.chunks.keys().next().value : undefined
     if (oldest !== undefined) this.chunks.delete(oldest)
   }
@@ -157,18 +172,19 @@ export class RequestWatch {
     if (messages.length !== event.data.messageIds.length) return undefined
     const { continues } = event.data
     if (continues !== undefined && !this.chunks.has(continues)) return undefined
-    const backgrounds = continues === undefined ? this.backgrounds : [this.chunks.get(continues)]
+    const backgrounds = continues === undefined ? this.backgrounds : [this.chunks.get(continues) ?? NO_BACKGROUND]
     // A request that reuses the agent's context begins with its messages, which the earlier events still produce.
     const usesPrefix = 'prefixMessages' in event.data.summarizer.parameters
     const prefix = usesPrefix ? prefixUpTo(state, event.data.messageIds) : undefined
     const prefixOption = prefix === undefined ? {} : { prefix }
     return this.temperatures.flatMap((temperature) =>
-      backgrounds.map((existingSummary) => ({
+      backgrounds.map(({ summary, workingState }) => ({
         persona,
         temperature,
         kind: 'chunk',
         messages,
-        existingSummary,
+        existingSummary: summary,
+        workingState,
         ...prefixOption,
       })),
     )

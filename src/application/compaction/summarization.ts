@@ -18,7 +18,7 @@ import { viewTokens, type Policy } from '../../domain/values/policy.js'
 import { isWithoutModel } from '../../domain/reports/prices.js'
 import type { Summarizer, SummarizerFailure, SummaryJob } from '../../ports/summarizer.js'
 import type { CommandFailure } from '../recording/handle-command.js'
-import { operationsFor, STATE_RULES } from '../working-state/operations.js'
+import { completedOperations, operationsFor, STATE_RULES } from '../working-state/operations.js'
 import {
   isUnusableAnswer,
   MOST_SENDS,
@@ -137,7 +137,7 @@ export class Summarization {
   private chunkJob(
     state: Conversation,
     messages: readonly LiveMessage[],
-    existingSummary: string | undefined,
+    { summary: existingSummary, workingState }: Background,
   ): Extract<SummaryJob, { kind: 'chunk' }> {
     const usesPrefix = this.deps.summarizer.usesPromptCache === true && state.editionId === undefined
     const prefix = usesPrefix
@@ -146,7 +146,7 @@ export class Summarization {
           messages.map(({ messageId }) => messageId),
         )
       : undefined
-    const job = { ...this.jobBase(state), kind: 'chunk' as const, messages, existingSummary }
+    const job = { ...this.jobBase(state), kind: 'chunk' as const, messages, existingSummary, workingState }
     return prefix === undefined ? job : { ...job, prefix }
   }
 
@@ -261,7 +261,7 @@ export class Summarization {
     background: Background,
     trigger: CompactionTrigger,
   ): Promise<E.Either<RunEnd, SummaryResult>> {
-    return this.summarize(state, this.chunkJob(state, messages, background.summary), trigger, 'chunk')
+    return this.summarize(state, this.chunkJob(state, messages, background), trigger, 'chunk')
   }
 
   /**
@@ -333,19 +333,25 @@ export class Summarization {
     })
   }
 
-  /** A summary with the changes of the working state: those of the model, or else those that the rules find. */
+  /**
+   * A summary with the changes of the working state: those of the model, with the words of the user that it left out, or
+   * else those that the rules find.
+   */
   private async withOperations(
     state: Conversation,
     messages: readonly LiveMessage[],
     { workingState, summary }: Background,
     result: SummaryResult,
   ): Promise<SummaryResult> {
-    if (result.operations !== undefined) return result
     const policy = policyOf(state)
+    const maxTokens = viewTokens(policy) * STATE_IN_VIEWS
+    if (result.operations !== undefined)
+      return { ...result, operations: completedOperations(workingState, messages, result.operations, maxTokens) }
     const operations = await operationsFor(workingState, messages, {
-      maxTokens: viewTokens(policy) * STATE_IN_VIEWS,
+      maxTokens,
       maxFacts: policy.maxSummaryTokens,
       background: summary,
+      summary: isWithoutModel(result.summarizer) ? undefined : result.summary,
     })
     return { ...result, operations, stateRules: STATE_RULES }
   }
@@ -374,7 +380,7 @@ export class Summarization {
     trigger: CompactionTrigger,
     failure: SummarizerFailure,
   ): Promise<E.Either<RunEnd, SummaryResult>> {
-    const job = this.chunkJob(state, messages, background.summary)
+    const job = this.chunkJob(state, messages, background)
     const recorded = await this.recordFailure(state, job, failure, trigger, 'chunk')
     if (E.isLeft(recorded)) return recorded
     if (!this.mayFallBack(state, trigger, 'chunk', failure)) return failedRun(failure)
@@ -388,7 +394,7 @@ export class Summarization {
    * too.
    */
   reusable(state: Conversation, planned: Extract<PlannedChunk, { kind: 'recorded' }>, background: Background): boolean {
-    const job = this.chunkJob(state, planned.messages, background.summary)
+    const job = this.chunkJob(state, planned.messages, background)
     const { requestHash, fallback } = planned.chunk.summarizer
     const isSameRequest = (summarizer: Summarizer): boolean => {
       const prepared = prepare(summarizer, job)

@@ -143,6 +143,8 @@ interface StepRequest {
 const resultOf = (request: StepRequest, summary: Summary, rejections: readonly Rejection[]): SummaryResult => ({
   summary: summary.text,
   sections: summary.sections,
+  operations: summary.operations,
+  rejectedOperations: summary.rejectedOperations,
   summarizer: recordOf(request, summary, rejections),
 })
 

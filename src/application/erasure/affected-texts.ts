@@ -1,12 +1,13 @@
 /**
  * Finds what an erasure of messages removes: the summaries that were made from them, and everything made from these. A
- * request for a summary also has an earlier summary as its background, unless its summarizer is a function. A chunk
- * names the chunk that was its background. If it names none, every earlier summary of the stream may have been it.
+ * request for a summary also has a background, unless its summarizer is a function: the working state, which rests on all
+ * earlier messages, or, without a model and in older events, an earlier summary. A chunk names the chunk that was its
+ * background. If it names none, every earlier summary of the stream may have been it.
  * Texts that belong to no message in particular are removed with the first erasure.
  */
 import type { RecordedEvent } from '../../domain/events/index.js'
 import { asideUnit, batchUnit, chunkUnit, messageUnit, stateUnit, type Unit } from '../../domain/events/texts.js'
-import { FUNCTION_STRATEGY } from '../../domain/events/summarizer-record.js'
+import { FUNCTION_STRATEGY, hasWorkingState } from '../../domain/events/summarizer-record.js'
 import { editionOf } from '../../domain/values/ids.js'
 import { isOfType, isReplacement } from '../recording/read-event.js'
 
@@ -75,6 +76,7 @@ export class AffectedTextsCollector {
 
   private hasErasedBackground({ data }: SummaryEvent): boolean {
     if (data.summarizer.strategy === FUNCTION_STRATEGY) return false
+    if (hasWorkingState(data.summarizer)) return this.isTainted
     const background = 'continues' in data && data.continues !== undefined ? chunkUnit(data.continues) : undefined
     return this.isTainted && (background === undefined || !this.remaining.has(background))
   }

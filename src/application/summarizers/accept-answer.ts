@@ -2,7 +2,8 @@
  * Turns an answer into a summary, or into a failure that carries the answer, so that no paid text is lost; and makes the
  * best summary that rejected answers still allow. Pure.
  */
-import type { Sections } from '../../domain/events/index.js'
+import type { RejectedOperation, Sections, StateOperation } from '../../domain/events/index.js'
+import { withoutUndefined } from '../../lib/without-undefined.js'
 import { defaultEstimator } from '../../domain/values/tokens.js'
 import type {
   PaidAnswer,
@@ -20,12 +21,15 @@ export interface ReadAnswer {
   /** Cleaned; blank if the answer holds no summary. */
   readonly text: string
   readonly sections?: Sections
+  /** The changes of the working state that follow from the messages. */
+  readonly operations?: readonly StateOperation[]
+  readonly rejectedOperations?: readonly RejectedOperation[]
   /** True if sections were requested and the answer is plain text. */
   readonly asPlainText?: true
 }
 
-/** Reads the text of an answer. */
-export type Read = (answer: string) => ReadAnswer
+/** Reads the text of an answer to the request of a job. */
+export type Read = (answer: string, job: SummaryJob) => ReadAnswer
 
 const tokensOf = (text: string): number => defaultEstimator.text(text)
 
@@ -49,7 +53,7 @@ export const overLong = (tokens: number, maxSummaryTokens: number): string =>
 
 /** Accepts an answer as the summary of a job, up to a quarter above the limit, or says why not. */
 export function acceptAnswer(read: Read, job: SummaryJob, answer: PaidAnswer): Summary | SummarizerFailure {
-  const found = read(answer.text)
+  const found = read(answer.text, job)
   const { maxSummaryTokens: limit } = job
   if (found.text.trim() === '') return failed('empty', 'the answer holds no summary', answer)
   const why = whyNoSummary(found.text, job)
@@ -67,7 +71,12 @@ export function acceptAnswer(read: Read, job: SummaryJob, answer: PaidAnswer): S
 const SALVAGED: readonly SummarizerFailureKind[] = ['over-long', 'cut-off', 'malformed']
 
 /** A read answer cut to the limit; undefined if nothing of it remains. */
-function cut({ text, sections, asPlainText }: ReadAnswer, limit: number): ReadAnswer | undefined {
+function cut(
+  { text, sections, asPlainText, operations, rejectedOperations }: ReadAnswer,
+  limit: number,
+): ReadAnswer | undefined {
+  // Changes of the working state are within the limit already.
+  if (operations !== undefined) return { text, ...withoutUndefined({ sections, operations, rejectedOperations }) }
   if (sections !== undefined) {
     const shortened = shortenSections(sections, limit)
     if (shortened !== undefined) return shortened
@@ -85,7 +94,7 @@ function salvaged(
   answer: PaidAnswer,
   isNoSummary: (text: string) => boolean,
 ): Summary | undefined {
-  const whole = read(answer.text)
+  const whole = read(answer.text, job)
   const found =
     failure === 'cut-off' && whole.sections === undefined ? { ...whole, text: upToWholeSentence(whole.text) } : whole
   if (found.text.trim() === '' || isNoSummary(found.text)) return undefined

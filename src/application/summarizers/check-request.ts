@@ -11,6 +11,8 @@ import { summarizerFailureKinds, type SummaryJob } from '../../ports/summarizer.
 import { EXTRACTIVE_MODELS, name as extractiveName, prepareExtract } from './extractive.js'
 import { requestOfFormatter1 } from './formatter-1.js'
 import { modelStrategies } from './index.js'
+import { structuredForms3 } from './structured.js'
+import type { ModelStrategy } from './model-strategy.js'
 import { requestHashOf, requestOf, retryRequestOf } from './model-request.js'
 import { STRATEGIES, type StrategyName } from './strategy-names.js'
 
@@ -52,6 +54,9 @@ function checkAt(record: SummarizerRecord, requestAt: RequestAt): RequestVerdict
 const isFailureKind = (kind: string): kind is (typeof summarizerFailureKinds)[number] =>
   summarizerFailureKinds.some((known) => known === kind)
 
+const formsOf = (name: StrategyName, { formatterVersion }: SummarizerRecord): ModelStrategy['forms'] =>
+  name === 'structured' && formatterVersion < 4 ? structuredForms3 : modelStrategies[name].forms
+
 /** Whether each second request that a record names follows from an answer to the first one. */
 function hasOwnRetries(name: StrategyName, record: SummarizerRecord, job: SummaryJob, template: string): boolean {
   const { windowTokens, prefixMessages, ...rest } = record.parameters
@@ -65,7 +70,7 @@ function hasOwnRetries(name: StrategyName, record: SummarizerRecord, job: Summar
     const { failure, text } = answer
     if (answer.requestHash !== requestHash || !isFailureKind(failure)) continue
     const settings = { template, windowTokens, formatterVersion: record.formatterVersion }
-    const request = retryRequestOf(modelStrategies[name], settings, job, { failure, text })
+    const request = retryRequestOf(formsOf(name, record)[job.kind], settings, job, { failure, text })
     if (request === undefined) continue
     const parameters = request.messages === undefined ? rest : { ...rest, prefixMessages }
     possible.add(
@@ -92,7 +97,7 @@ const checkModel =
   (record, job, template) => {
     const { formatterVersion } = record
     const verdict = checkAt(record, (windowTokens) =>
-      requestOf(modelStrategies[name], { template, windowTokens, formatterVersion }, job),
+      requestOf(formsOf(name, record)[job.kind], { template, windowTokens, formatterVersion }, job),
     )
     return verdict === 'same' && !hasOwnRetries(name, record, job, template) ? 'other' : verdict
   }
@@ -107,6 +112,7 @@ const formatters: Readonly<Record<number, Readonly<Record<string, Check>>>> = {
   1: byStrategy(checkModel1),
   2: byStrategy(checkModel),
   3: byStrategy(checkModel),
+  4: byStrategy(checkModel),
 }
 
 export const checkRequest: CheckRequest = (record, recorded, template) => {

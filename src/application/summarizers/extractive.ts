@@ -15,7 +15,7 @@ import type {
   SummaryJob,
   SummaryToFold,
 } from '../../ports/summarizer.js'
-import { clipToTokens, FORMATTER_VERSION, textOf } from './format-messages.js'
+import { clipToTokens, textOf } from './format-messages.js'
 import { summariesOfFormatter1 } from './formatter-1.js'
 import { sectionsOfChunk, mergedSections } from './heuristic-sections.js'
 import { selectSentences } from './select-sentences.js'
@@ -24,6 +24,8 @@ import { FILES_LABEL, GAP, unitsOfMessages, unitsOfSummaries, type Unit } from '
 
 export const name = 'extractive'
 const EXTRACTIVE_MODEL = 'extractive-5'
+/** The formatter of its requests. The later ones write requests to a model. */
+const EXTRACT_FORMATTER = 3
 /**
  * Every version, with the formatter version of its requests. A new version is needed whenever the same messages may
  * give another summary.
@@ -33,7 +35,7 @@ export const EXTRACTIVE_MODELS: Readonly<Record<string, number>> = {
   'extractive-2': 1,
   'extractive-3': 2,
   'extractive-4': 3,
-  [EXTRACTIVE_MODEL]: FORMATTER_VERSION,
+  [EXTRACTIVE_MODEL]: EXTRACT_FORMATTER,
 }
 const WINDOW_TOKENS = 128_000
 // A description of the strategy. It is registered and shown in place of a prompt.
@@ -211,7 +213,7 @@ function inputOf(job: SummaryJob, formatterVersion: number): unknown {
 /** The request of a job, with its hash; `model` selects an earlier version. */
 export function prepareExtract(job: SummaryJob, model = EXTRACTIVE_MODEL): PreparedSummary {
   const events = { strategy: name, provider: 'none', model, parameters: { maxSummaryTokens: job.maxSummaryTokens } }
-  const formatterVersion = EXTRACTIVE_MODELS[model] ?? FORMATTER_VERSION
+  const formatterVersion = EXTRACTIVE_MODELS[model] ?? EXTRACT_FORMATTER
   const request = inputOf(job, formatterVersion)
   return {
     job,

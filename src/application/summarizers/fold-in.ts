@@ -4,11 +4,13 @@ import { cleanAnswer } from './clean-answer.js'
 import { createModelSummarizer, type ModelStrategy, type ModelStrategyOptions } from './model-strategy.js'
 import { foldInPrompt, resummarizePrompt } from './prompts.js'
 
+const FORM = { answerName: 'summary' }
+
 /** The requests of the strategy, and the parser of its answers. */
 export const foldIn: ModelStrategy<'fold-in'> = {
   name: 'fold-in',
   prompts: { chunk: foldInPrompt, resummarize: resummarizePrompt },
-  answerName: 'summary',
+  forms: { chunk: FORM, resummarize: FORM },
   read: (answer) => ({ text: cleanAnswer(answer) }),
 }
 

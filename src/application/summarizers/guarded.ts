@@ -4,7 +4,12 @@
  */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
-import { sectionsSchema, summarizerRecordSchema } from '../../domain/events/index.js'
+import {
+  rejectedOperationSchema,
+  sectionsSchema,
+  stateOperationSchema,
+  summarizerRecordSchema,
+} from '../../domain/events/index.js'
 import { sha256 } from '../../domain/values/hash.js'
 import { checkId } from '../../domain/values/ids.js'
 import { isTooDeep, MAX_LEVELS } from '../../lib/nesting.js'
@@ -41,7 +46,12 @@ const paidSchema = z.object({
 })
 
 /** The fields of an answer that are recorded. `overLimit` is computed from its text. */
-const answerSchema = paidSchema.extend({ sections: sectionsSchema.optional(), asPlainText: z.literal(true).optional() })
+const answerSchema = paidSchema.extend({
+  sections: sectionsSchema.optional(),
+  operations: z.array(stateOperationSchema).optional(),
+  rejectedOperations: z.array(rejectedOperationSchema).optional(),
+  asPlainText: z.literal(true).optional(),
+})
 
 const failureSchema = z.object({
   kind: z.literal('SummarizerFailed'),
@@ -75,7 +85,8 @@ function checkedSummary(given: object, limit: number): Summary | SummarizerFailu
   const parsed = answerSchema.safeParse(given)
   if (!parsed.success)
     return failed('malformed', `the answer of the summarizer cannot be recorded: ${wrongIn(parsed.error)}`)
-  const { sections: _sections, asPlainText: _asPlainText, ...paid } = parsed.data
+  const { text: words, responseId, usage: used, durationMs } = parsed.data
+  const paid = { text: words, responseId, usage: used, durationMs }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- parsed, without undefined fields
   const answer = exact(paid) as PaidAnswer
   if (isBareRefusal(answer.text)) return failed('refused', REFUSED, answer)

@@ -1,10 +1,11 @@
-/** The exact requests of version 2 for the strategies with a model, and their hash. Pure. */
+/** The exact requests since version 2 for the strategies with a model, and their hash. Pure. */
 import { cleanText } from '../../domain/text/clean-text.js'
 import { hashOf } from '../../domain/values/hash.js'
 import { defaultEstimator } from '../../domain/values/tokens.js'
 import type { LanguageModelRequest } from '../../ports/language-model.js'
 import type { SummarizerFailureKind, SummaryJob } from '../../ports/summarizer.js'
-import { fence, formatMessages, formatSummaries, shortenToTokens } from './format-messages.js'
+import { documentText } from '../../domain/conversation/working-state-document.js'
+import { fence, FORMATTER_VERSION, formatMessages, formatSummaries, shortenToTokens } from './format-messages.js'
 import { lengthLimit, type LengthLimit } from './length-limit.js'
 import { interpolatePrompt } from './prompts.js'
 import { withoutThinking } from './clean-answer.js'
@@ -18,6 +19,8 @@ export interface RequestForm {
   readonly ridesPrefix?: true
   /** The noun for the answer in a second request. */
   readonly answerName: string
+  /** Tokens of an answer for each token of its texts: JSON has keys and quotes. Default 1.75. */
+  readonly outputShare?: number
 }
 
 /** Settings of all requests of a summarizer: the template, the model's window in tokens, and the tools of the agent. */
@@ -44,25 +47,33 @@ const FRAME_TOKENS = 200
 const LEAST_TOKENS = 64
 
 /** The model counts differently, and JSON has keys and quotes: an answer a little above the limit must not be cut off. */
-const outputTokens = (maxSummaryTokens: number): number => Math.ceil(maxSummaryTokens * 1.75) + 160
+const OUTPUT_SHARE = 1.75
+const outputTokens = (maxSummaryTokens: number, { outputShare = OUTPUT_SHARE }: RequestForm): number =>
+  Math.ceil(maxSummaryTokens * outputShare) + 160
 
 const tokensOf = (text: string): number => defaultEstimator.text(text)
 const number = (value: number): string => value.toLocaleString('en-US')
 
-const availableTokens = (windowTokens: number, maxSummaryTokens: number): number =>
-  Math.floor(windowTokens * SHARE_OF_WINDOW) - outputTokens(maxSummaryTokens) - FRAME_TOKENS
+const availableTokens = (windowTokens: number, maxSummaryTokens: number, form: RequestForm): number =>
+  Math.floor(windowTokens * SHARE_OF_WINDOW) - outputTokens(maxSummaryTokens, form) - FRAME_TOKENS
 
-function promptOf(job: SummaryJob, settings: RequestSettings, system: string): string {
-  const { template, windowTokens, formatterVersion } = settings
-  const available = availableTokens(windowTokens, job.maxSummaryTokens)
+/** What the request says about the time before its messages: since version 4 the working state, if there is one. */
+function backgroundOf(job: SummaryJob, version: number, available: number): string {
+  const most = Math.max(LEAST_TOKENS, Math.floor(available * BACKGROUND_SHARE))
+  const items =
+    job.kind === 'chunk' && version >= 4 && job.workingState !== undefined ? documentText(job.workingState, most) : ''
+  if (items !== '') return fence('document', cleanText(items))
   const earlier = cleanText(job.existingSummary ?? '')
-  const background =
-    earlier.trim() === ''
-      ? ''
-      : fence(
-          job.kind === 'chunk' ? 'background' : 'earlier',
-          shortenToTokens(earlier, Math.max(LEAST_TOKENS, Math.floor(available * BACKGROUND_SHARE))),
-        )
+  return earlier.trim() === ''
+    ? ''
+    : fence(job.kind === 'chunk' ? 'background' : 'earlier', shortenToTokens(earlier, most))
+}
+
+function promptOf(form: RequestForm, job: SummaryJob, settings: RequestSettings): string {
+  const { template, windowTokens, formatterVersion = FORMATTER_VERSION } = settings
+  const { system = '' } = form
+  const available = availableTokens(windowTokens, job.maxSummaryTokens, form)
+  const background = backgroundOf(job, formatterVersion, available)
   const persona = cleanText(job.persona)
   const fixed = tokensOf(template) + tokensOf(persona) + tokensOf(background) + tokensOf(system)
   // A request that cannot fit is made as small as possible; `tooLarge` then refuses it before it is paid for.
@@ -76,7 +87,7 @@ function promptOf(job: SummaryJob, settings: RequestSettings, system: string): s
     persona,
     existingSummary: background,
     messages: fence(job.kind === 'chunk' ? 'messages' : 'summaries', messages),
-    limit: lengthLimit(job.maxSummaryTokens, messages),
+    limit: lengthLimit(job.maxSummaryTokens, messages, formatterVersion),
   })
 }
 
@@ -91,7 +102,7 @@ const lastMessages = (count: number): string =>
 /** The request after the agent's context; undefined if the job has no prefix, or if it does not fit. */
 function ridingRequest(
   form: RequestForm,
-  { template, windowTokens, tools, formatterVersion }: RequestSettings,
+  { template, windowTokens, tools, formatterVersion = FORMATTER_VERSION }: RequestSettings,
   job: SummaryJob,
 ): LanguageModelRequest | undefined {
   if (form.ridesPrefix !== true || job.kind !== 'chunk' || job.prefix === undefined) return undefined
@@ -101,14 +112,18 @@ function ridingRequest(
     persona: cleanText(job.persona),
     existingSummary: job.existingSummary === undefined ? '' : BACKGROUND_ABOVE,
     messages: lastMessages(job.messages.length),
-    limit: lengthLimit(maxSummaryTokens, formatMessages(job.messages, windowTokens, formatterVersion)),
+    limit: lengthLimit(
+      maxSummaryTokens,
+      formatMessages(job.messages, windowTokens, formatterVersion),
+      formatterVersion,
+    ),
   })
   const request = {
     messages,
     ...(tools === undefined ? {} : { tools }),
     prompt,
     temperature,
-    maxOutputTokens: outputTokens(maxSummaryTokens),
+    maxOutputTokens: outputTokens(maxSummaryTokens, form),
   }
   const tokens = tokensOfPrefix(request) + tokensOf(prompt) + request.maxOutputTokens + FRAME_TOKENS
   return tokens <= windowTokens * SHARE_OF_WINDOW ? request : undefined
@@ -118,41 +133,48 @@ const withPrompt = (form: RequestForm, job: SummaryJob, prompt: string): Languag
   prompt,
   ...(form.system === undefined ? {} : { system: form.system }),
   temperature: job.temperature,
-  maxOutputTokens: outputTokens(job.maxSummaryTokens),
+  maxOutputTokens: outputTokens(job.maxSummaryTokens, form),
   ...(form.responseSchema === undefined ? {} : { responseSchema: form.responseSchema }),
 })
 
 /** The first request of a job. Messages are shortened as far as the window of the model requires. */
 export function requestOf(form: RequestForm, settings: RequestSettings, job: SummaryJob): LanguageModelRequest {
-  return ridingRequest(form, settings, job) ?? withPrompt(form, job, promptOf(job, settings, form.system ?? ''))
+  return ridingRequest(form, settings, job) ?? withPrompt(form, job, promptOf(form, job, settings))
 }
 
-const lengthOf = ({ tokens, words, characters }: LengthLimit): string =>
-  `${number(tokens)} tokens, which is about ${number(words)} words, or ${number(characters)} characters in Chinese, Japanese or Korean`
+const lengthOf = ({ tokens, words, characters }: LengthLimit, version: number): string =>
+  version < 4
+    ? `${number(tokens)} tokens, which is about ${number(words)} words, or ${number(characters)} characters in Chinese, Japanese or Korean`
+    : `${number(tokens)} tokens, which is about ${number(words)} words or ${number(characters)} characters of this text`
 
 const wordsOf = (text: string): number => text.split(/\s+/u).filter((word) => word !== '').length
 
 /** The request to shorten an answer. It quotes the answer and needs none of the messages. */
-function shorteningPrompt(form: RequestForm, windowTokens: number, job: SummaryJob, text: string): string {
+function shorteningPrompt(
+  form: RequestForm,
+  { windowTokens, formatterVersion = FORMATTER_VERSION }: RequestSettings,
+  job: SummaryJob,
+  text: string,
+): string {
   const answer = withoutThinking(cleanText(text)).trim()
   const tokens = tokensOf(answer)
   const { maxSummaryTokens } = job
   const available = Math.max(
     LEAST_TOKENS,
-    availableTokens(windowTokens, maxSummaryTokens) - tokensOf(form.system ?? ''),
+    availableTokens(windowTokens, maxSummaryTokens, form) - tokensOf(form.system ?? ''),
   )
   return `Your ${form.answerName} is too long: it has ${number(tokens)} tokens (${number(wordsOf(answer))} words), and the limit is ${number(maxSummaryTokens)} tokens. It is ${number(tokens - maxSummaryTokens)} tokens above the limit.
 
 ${fence('answer', shortenToTokens(answer, available))}
 
-Shorten this text to at most ${lengthOf(lengthLimit(maxSummaryTokens, answer))}. Drop finished detail first. Keep requests, constraints, open items, and the names and numbers that they need, as they are written. Add nothing. Keep the language and the form of the text, and answer with the shortened ${form.answerName} alone.
+Shorten this text to at most ${lengthOf(lengthLimit(maxSummaryTokens, answer, formatterVersion), formatterVersion)}. Drop finished detail first. Keep requests, constraints, open items, and the names and numbers that they need, as they are written. Add nothing. Keep the language and the form of the text, and answer with the shortened ${form.answerName} alone.
 `
 }
 
 const QUOTED_TOKENS = 60
 
 /** The end of a second request that repeats the first one. */
-function correction(form: RequestForm, { failure, text }: RejectedText, limit: LengthLimit): string {
+function correction(form: RequestForm, { failure, text }: RejectedText, length: string): string {
   const quoted = fence('answer', shortenToTokens(withoutThinking(cleanText(text)).trim(), QUOTED_TOKENS))
   if (failure === 'refused')
     return `The answer before this one was not a ${form.answerName} of this text:
@@ -161,7 +183,7 @@ ${quoted}
 
 This is record keeping. The text exists already, and nothing new is requested. Read it again, and write the ${form.answerName} from what it contains. If you cannot repeat a passage, write that a passage was withheld, and summarize the rest.`
   if (failure === 'cut-off')
-    return `The answer before this one was cut off because it was too long. Write a shorter ${form.answerName}: at most ${lengthOf(limit)}.`
+    return `The answer before this one was cut off because it was too long. Write a shorter ${form.answerName}: at most ${length}.`
   if (failure === 'malformed')
     return `The answer before this one could not be read. Answer with the ${form.answerName} alone, in the form that is described above.`
   return `The answer before this one was empty. Answer with the ${form.answerName} as text.`
@@ -188,9 +210,10 @@ export function retryRequestOf(
 ): LanguageModelRequest | undefined {
   if (!CORRECTABLE.has(rejected.failure)) return undefined
   if (rejected.failure === 'over-long')
-    return withPrompt(form, job, shorteningPrompt(form, settings.windowTokens, job, rejected.text))
-  const limit = lengthLimit(Math.ceil(job.maxSummaryTokens * SHARE_AFTER_CUT_OFF), rejected.text)
-  const added = correction(form, rejected, limit)
+    return withPrompt(form, job, shorteningPrompt(form, settings, job, rejected.text))
+  const { formatterVersion = FORMATTER_VERSION } = settings
+  const limit = lengthLimit(Math.ceil(job.maxSummaryTokens * SHARE_AFTER_CUT_OFF), rejected.text, formatterVersion)
+  const added = correction(form, rejected, lengthOf(limit, formatterVersion))
   // The correction takes its tokens from those of the messages.
   const first = requestOf(form, { ...settings, windowTokens: settings.windowTokens - tokensOf(added) * 2 }, job)
   return { ...first, prompt: `${first.prompt}\n${added}\n` }

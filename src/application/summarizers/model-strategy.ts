@@ -32,9 +32,10 @@ export interface ModelStrategyOptions {
   readonly tools?: LanguageModelRequest['tools']
 }
 
-export interface ModelStrategy<Name extends StrategyName = StrategyName> extends RequestForm {
+export interface ModelStrategy<Name extends StrategyName = StrategyName> {
   readonly name: Name
   readonly prompts: Readonly<Record<SummaryJob['kind'], Prompt>>
+  readonly forms: Readonly<Record<SummaryJob['kind'], RequestForm>>
   /** Reads an answer; its text is blank if there is no summary in it. */
   readonly read: Read
 }
@@ -71,8 +72,8 @@ class ModelSummarizer {
   private requestOf(job: SummaryJob, rejected: RejectedText | undefined): LanguageModelRequest | undefined {
     const settings = this.settingsOf(job)
     return rejected === undefined
-      ? requestOf(this.strategy, settings, job)
-      : retryRequestOf(this.strategy, settings, job, rejected)
+      ? requestOf(this.strategy.forms[job.kind], settings, job)
+      : retryRequestOf(this.strategy.forms[job.kind], settings, job, rejected)
   }
 
   private prepared(job: SummaryJob, request: LanguageModelRequest): PreparedSummary {
@@ -99,7 +100,7 @@ class ModelSummarizer {
   }
 
   prepare(job: SummaryJob): PreparedSummary {
-    return this.prepared(job, requestOf(this.strategy, this.settingsOf(job), job))
+    return this.prepared(job, requestOf(this.strategy.forms[job.kind], this.settingsOf(job), job))
   }
 
   private settingsOf(job: SummaryJob) {
@@ -155,7 +156,7 @@ export function createModelSummarizer(strategy: ModelStrategy, options: ModelStr
     model: model.model,
     windowTokens: model.windowTokens,
     timeoutMs: model.timeoutMs,
-    ...(strategy.ridesPrefix === undefined ? {} : { usesPromptCache: true }),
+    ...(strategy.forms.chunk.ridesPrefix === undefined ? {} : { usesPromptCache: true }),
     prepare: (job) => summarizer.prepare(job),
     summarize: (prepared, signal) => summarizer.summarize(prepared, signal),
     prepareRetry: (prepared, failure) => summarizer.prepareRetry(prepared, failure),

@@ -125,10 +125,15 @@ function* candidates(answer: string): Generator<readonly [json: string, parse: (
   yield [braced, repaired]
 }
 
+/** The values that the JSON in an answer may have; those that need no repair come first. */
+export function* jsonIn(answer: string): Generator<unknown> {
+  for (const [json, parse] of candidates(answer)) yield parsed(json, parse)
+}
+
 /** The sections in an answer; undefined if it has none, as in prose. Sections without any entry are sections too. */
 export function readSections(answer: string): Sections | undefined {
-  for (const [json, parse] of candidates(answer)) {
-    const found = sectionsObject(parsed(json, parse))
+  for (const value of jsonIn(answer)) {
+    const found = sectionsObject(value)
     if (found !== undefined) return sectionsOf(found)
   }
   return undefined

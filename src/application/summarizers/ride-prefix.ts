@@ -13,8 +13,7 @@ import { resummarizePrompt, ridePrefixPrompt } from './prompts.js'
 export const ridePrefix: ModelStrategy<'ride-prefix'> = {
   name: 'ride-prefix',
   prompts: { chunk: ridePrefixPrompt, resummarize: resummarizePrompt },
-  ridesPrefix: true,
-  answerName: 'summary',
+  forms: { chunk: { ridesPrefix: true, answerName: 'summary' }, resummarize: { answerName: 'summary' } },
   read: (answer) => ({ text: cleanAnswer(answer) }),
 }
 

@@ -1,39 +1,148 @@
 /**
- * The strategy that asks for named sections as JSON. The summary is their rendering, so text and sections never
- * disagree. An answer in prose is accepted as plain text, so that no second call is needed.
+ * The strategy that keeps one document for the conversation: it asks for the changes of the working state as JSON, and
+ * checks each of them. The summary is the rendering of the changes, in named sections. Summaries that become one have
+ * sections alone. An answer in prose or with sections is accepted as such, so that no second call is needed; the working
+ * state is then changed by rules.
  */
-import { z } from 'zod'
-import { sectionsSchema } from '../../domain/events/index.js'
-import type { Summarizer } from '../../ports/summarizer.js'
+import type { RejectedOperation, Sections, StateItem, StateOperation } from '../../domain/events/index.js'
+import { NO_SECTIONS, NO_STATE } from '../../domain/events/index.js'
+import { wordsOf } from '../../domain/conversation/working-state-view.js'
+import { defaultEstimator } from '../../domain/values/tokens.js'
+import type { Summarizer, SummaryJob } from '../../ports/summarizer.js'
+import type { ReadAnswer } from './accept-answer.js'
+import { checkedOperations } from './checked-operations.js'
 import { cleanAnswer } from './clean-answer.js'
-import {
-  createModelSummarizer,
-  type ModelStrategy,
-  type ModelStrategyOptions,
-  type ReadAnswer,
-} from './model-strategy.js'
-import { STRUCTURED_FORM, structuredPrompt, structuredResummarizePrompt } from './prompts.js'
+import { createModelSummarizer, type ModelStrategy, type ModelStrategyOptions } from './model-strategy.js'
+import { structuredPrompt, structuredResummarizePrompt } from './prompts.js'
+import { OPERATIONS_FORM, OPERATIONS_SCHEMA, readProposal } from './proposed-operations.js'
 import { readSections } from './read-sections.js'
 import { renderSections } from './render-sections.js'
+import { SECTIONS_FORM, SECTIONS_SCHEMA } from './sections-form.js'
 
-const { $schema: _dialect, ...jsonSchema } = z.toJSONSchema(sectionsSchema)
+type ChunkJob = Extract<SummaryJob, { kind: 'chunk' }>
 
-function read(answer: string): ReadAnswer {
+const SECTION_OF: Readonly<Record<StateItem['kind'], Exclude<keyof Sections, 'completedWork'> | undefined>> = {
+  rule: 'constraints',
+  statement: 'requests',
+  open: 'openItems',
+  progress: 'currentState',
+  decision: 'decisions',
+  value: 'facts',
+  fact: 'facts',
+  error: 'errors',
+  result: undefined,
+  file: undefined,
+}
+
+/** The changes as sections of a summary. */
+function sectionsOf(operations: readonly StateOperation[], before: readonly StateItem[]): Sections {
+  const sections = structuredClone(NO_SECTIONS)
+  const known = new Map(before.map((item) => [item.id, item]))
+  const add = (item: StateItem): void => {
+    const section = SECTION_OF[item.kind]
+    if (section === undefined) sections.completedWork.push({ file: '', action: '', description: wordsOf(item, false) })
+    else sections[section].push(wordsOf(item, false))
+    known.set(item.id, item)
+  }
+  for (const operation of operations) {
+    if (operation.op === 'add') add(operation.item)
+    else if (operation.op === 'replace') {
+      const item = known.get(operation.id)
+      if (item !== undefined) add({ ...item, ...operation })
+    } else if (operation.op === 'close') {
+      const item = known.get(operation.id)
+      if (item !== undefined) sections[item.kind === 'open' ? 'closedItems' : 'superseded'].push(item.text)
+    }
+  }
+  return sections
+}
+
+/** The changes of the document, as far as their text is within the limit. */
+interface Changes {
+  readonly text: string
+  readonly sections: Sections
+  readonly operations: readonly StateOperation[]
+  readonly rejected: readonly RejectedOperation[]
+}
+
+const rendered = (
+  operations: readonly StateOperation[],
+  before: readonly StateItem[],
+): Pick<Changes, 'text' | 'sections'> => {
+  const sections = sectionsOf(operations, before)
+  return { sections, text: renderSections(sections) }
+}
+
+/** Leaves out the least important new items until the text is within the limit. */
+function withinLimit(operations: readonly StateOperation[], before: readonly StateItem[], maxTokens: number): Changes {
+  let kept = operations
+  const rejected: RejectedOperation[] = []
+  for (;;) {
+    const result = rendered(kept, before)
+    if (defaultEstimator.text(result.text) <= maxTokens) return { ...result, operations: kept, rejected }
+    const lightest = kept
+      .flatMap((operation) => (operation.op === 'add' ? [operation] : []))
+      .toSorted((a, b) => a.item.weight - b.item.weight || b.item.text.length - a.item.text.length)[0]
+    if (lightest === undefined) return { ...result, operations: kept, rejected }
+    kept = kept.filter(
+      (operation) => operation !== lightest && !('by' in operation && operation.by === lightest.item.id),
+    )
+    rejected.push({
+      operation: JSON.stringify(lightest.item.text),
+      reason: 'the changes are above the limit of a summary',
+    })
+  }
+}
+
+/** The text of a summary whose messages change nothing. */
+const NOTHING_NEW = 'These messages change nothing in the document.'
+
+function readOperations(cleaned: string, job: ChunkJob): ReadAnswer | undefined {
+  const proposal = readProposal(cleaned)
+  if (proposal === undefined) return undefined
+  const { items } = job.workingState ?? NO_STATE
+  const checked = checkedOperations(proposal, job.messages, job.workingState)
+  // An answer of which nothing can be applied is no record of the messages.
+  if (checked.operations.length === 0 && checked.rejected.length > 0) return { text: '' }
+  const changes = withinLimit(checked.operations, items, job.maxSummaryTokens)
+  const rejected = [...checked.rejected, ...changes.rejected]
+  return {
+    text: changes.text === '' ? NOTHING_NEW : changes.text,
+    sections: changes.sections,
+    operations: changes.operations,
+    ...(rejected.length === 0 ? {} : { rejectedOperations: rejected }),
+  }
+}
+
+function read(answer: string, job: SummaryJob): ReadAnswer {
   const cleaned = cleanAnswer(answer)
+  const changes = job.kind === 'chunk' ? readOperations(cleaned, job) : undefined
+  if (changes !== undefined) return changes
   const sections = readSections(cleaned)
   return sections === undefined ? { text: cleaned, asPlainText: true } : { text: renderSections(sections), sections }
 }
+
+const FORM_OF_SECTIONS = { system: SECTIONS_FORM, responseSchema: SECTIONS_SCHEMA, answerName: 'record' }
 
 /** The requests of the strategy, and how an answer is read. */
 export const structured: ModelStrategy<'structured'> = {
   name: 'structured',
   prompts: { chunk: structuredPrompt, resummarize: structuredResummarizePrompt },
-  system: STRUCTURED_FORM,
-  responseSchema: { name: 'sections', schema: jsonSchema },
-  answerName: 'record',
+  forms: {
+    chunk: {
+      system: OPERATIONS_FORM,
+      responseSchema: OPERATIONS_SCHEMA,
+      answerName: 'record',
+      outputShare: 2.5,
+    },
+    resummarize: FORM_OF_SECTIONS,
+  },
   read,
 }
 
-/** A summarizer that gives sections with its text. */
+/** Its requests up to version 3 of the formatter: sections, for messages too. */
+export const structuredForms3: ModelStrategy['forms'] = { chunk: FORM_OF_SECTIONS, resummarize: FORM_OF_SECTIONS }
+
+/** A summarizer that gives changes of the working state with its text. */
 export const createStructuredSummarizer = (options: ModelStrategyOptions): Summarizer =>
   createModelSummarizer(structured, options)

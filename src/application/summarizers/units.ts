@@ -134,7 +134,8 @@ const namesSomething = (text: string, speakers: readonly string[]): boolean =>
 // larger bonus adds little.
 const BINDING = 1.2
 const LONGEST_BINDING = 360
-const bindingScore = ({ kind, text, givesOrders }: Speech): number =>
+/** The part of a score that a sentence has because it binds the reader. */
+export const bindingScore = ({ kind, text, givesOrders }: Pick<Unit, 'kind' | 'text' | 'givesOrders'>): number =>
   givesOrders && kind === 'speech' && text.length <= LONGEST_BINDING && isConstraint(text) ? BINDING : 0
 
 const eventScore = (text: string, speakers: readonly string[]): number =>

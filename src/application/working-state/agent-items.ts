@@ -6,8 +6,8 @@ import type { ReportMessage } from '../loss-report/report-input.js'
 import { tellingTerms } from '../loss-report/stretches.js'
 import { selectSentences } from '../summarizers/select-sentences.js'
 import { toolActions } from '../summarizers/tool-actions.js'
-import { unitsOfMessages } from '../summarizers/units.js'
-import type { NewItem, StateEditor } from './state-editor.js'
+import { bindingScore, unitsOfMessages } from '../summarizers/units.js'
+import type { NewItem, StateEditor } from '../../domain/conversation/state-editor.js'
 
 const DECISION = 55
 /** A sentence of the agent has up to this weight, by its score. */
@@ -61,7 +61,9 @@ async function factsIn(
     const isRead = message !== undefined && (isByAgent(message) || (isDialogue && message.byProgram !== true))
     return kind === 'speech' && !cues.question && !cues.filler && isRead
   })
-  return selectSentences(spoken, maxTokens).flatMap(({ text, group, speaker, score }): NewItem[] => {
+  // Two people who talk say "never" and "must" about themselves.
+  const candidates = isDialogue ? spoken.map((unit) => ({ ...unit, score: unit.score - bindingScore(unit) })) : spoken
+  return selectSentences(candidates, maxTokens).flatMap(({ text, group, speaker, score }): NewItem[] => {
     const message = reported[group]
     if (message === undefined || text.length > MOST_CHARACTERS) return []
     if (!isDialogue && (ANNOUNCES.test(text) || tellingTerms(text).length < LEAST_TERMS)) return []

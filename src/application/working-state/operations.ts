@@ -3,7 +3,7 @@
  * corrections, the state of the work, and sentences of the agent. The same messages give the same operations on any machine.
  */
 import { byImportance, groupLine } from '../../domain/conversation/working-state-view.js'
-import { groupsOf, isEnded, type ItemGroup } from '../../domain/conversation/working-state.js'
+import { groupsOf, isEnded, newestSource, type ItemGroup } from '../../domain/conversation/working-state.js'
 import type { StateItem, StateOperation, WorkingState } from '../../domain/events/index.js'
 import { declines } from '../../domain/text/refusals.js'
 import { defaultEstimator } from '../../domain/values/tokens.js'
@@ -13,9 +13,10 @@ import { toReportMessage } from '../loss-report/compaction-reports.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
 import { worksOf } from '../loss-report/tool-calls.js'
 import { addAgentItems } from './agent-items.js'
+import { addSummaryItems } from './summary-items.js'
 import { Corrections } from './corrections.js'
-import { StateEditor, type NewItem } from './state-editor.js'
-import { CORRECTION, LASTING, statementsIn } from './statements.js'
+import { StateEditor, type NewItem } from '../../domain/conversation/state-editor.js'
+import { CORRECTION, LASTING_IN_DIALOGUE, statementsIn, VALUE } from './statements.js'
 import { updateWork } from './work-items.js'
 
 /** Version of the rules, recorded with the operations that they made. */
@@ -66,6 +67,8 @@ function dropAbove(editor: StateEditor, groups: readonly ItemGroup[], maxTokens:
 
 /** Sentences of an agent take at most this share: they help less than the words of the user. */
 const SHARE_OF_FACTS = 0.2
+/** Sentences of a model's summaries take at most this share. */
+const SHARE_OF_SUMMARIES = 0.6
 
 /** Limits in tokens, and the text that is known already. */
 export interface OperationOptions {
@@ -75,6 +78,8 @@ export interface OperationOptions {
   readonly maxFacts: number
   /** The summary of the previous chunk. */
   readonly background?: string | undefined
+  /** A summary of these messages by a model: its sentences are the facts. */
+  readonly summary?: string | undefined
 }
 
 /**
@@ -84,7 +89,7 @@ export interface OperationOptions {
 export async function operationsFor(
   before: WorkingState,
   messages: readonly StateMessage[],
-  { maxTokens, maxFacts, background }: OperationOptions,
+  { maxTokens, maxFacts, background, summary }: OperationOptions,
 ): Promise<readonly StateOperation[]> {
   const editor = new StateEditor(before)
   const reported = messages.map((message) => toReportMessage(message))
@@ -98,13 +103,71 @@ export async function operationsFor(
   const isDialogue = works.length === 0 && names.size > 0
   for (const statement of statementsIn(reported, works, names)) {
     if (isPauseDue()) await pause()
-    if (!isDialogue || statement.weight >= LASTING) addStatement(editor, statement, corrections)
+    if (!isDialogue || statement.weight >= LASTING_IN_DIALOGUE) addStatement(editor, statement, corrections)
   }
   updateWork(editor, reported, works)
-  await addAgentItems(editor, messages, reported, { maxTokens: maxFacts, isDialogue, background })
+  if (summary !== undefined) addSummaryItems(editor, reported, summary)
+  else await addAgentItems(editor, messages, reported, { maxTokens: maxFacts, isDialogue, background })
   closeDeclined(editor, reported)
   const facts = groupsOf(editor.state).filter(([first]) => first?.kind === 'fact')
-  if (!isDialogue) dropAbove(editor, facts, maxTokens * SHARE_OF_FACTS)
+  if (summary !== undefined) dropAbove(editor, facts, maxTokens * SHARE_OF_SUMMARIES)
+  else if (!isDialogue) dropAbove(editor, facts, maxTokens * SHARE_OF_FACTS)
   dropAbove(editor, groupsOf(editor.state), maxTokens)
   return editor.operations
+}
+
+/** A statement of the user with less weight is only kept if the model keeps it. */
+const LEAST_KEPT = VALUE
+
+/**
+ * The operations of a model for some messages, with what they must not leave out: each weighty message of the user is an item
+ * or a source of one, and an item that a later message of the user corrects is linked to it.
+ * @param before the working state before the messages
+ * @param maxTokens the most that the items may take
+ */
+export function completedOperations(
+  before: WorkingState,
+  messages: readonly StateMessage[],
+  operations: readonly StateOperation[],
+  maxTokens: number,
+): readonly StateOperation[] {
+  const editor = new StateEditor(before)
+  const corrections = new Corrections()
+  const reported = messages.map((message) => toReportMessage(message))
+  const byUser = new Set(
+    reported.flatMap(({ role, byProgram, revision }) => (role === 'user' && byProgram !== true ? [revision] : [])),
+  )
+  for (const operation of operations) {
+    const earlier = editor.groups
+    editor.apply(operation)
+    if (operation.op === 'add' && operation.item.sourceRevisions.some((revision) => byUser.has(revision)))
+      linkCorrected(editor, operation.item, earlier, corrections)
+  }
+  const covered = new Set(editor.state.items.flatMap(({ sourceRevisions }) => sourceRevisions))
+  for (const statement of statementsIn(reported, worksOf(reported), new Map()))
+    if (statement.weight >= LEAST_KEPT && !statement.sourceRevisions.some((revision) => covered.has(revision)))
+      addStatement(editor, statement, corrections)
+  dropAbove(editor, groupsOf(editor.state), maxTokens)
+  return editor.operations
+}
+
+/** The kinds of items that words of the user correct. */
+const CORRECTABLE: ReadonlySet<StateItem['kind']> = new Set(['rule', 'statement', 'value', 'decision'])
+
+/** Links an item of a model to the earlier one that it corrects, unless the model did. */
+function linkCorrected(
+  editor: StateEditor,
+  item: StateItem,
+  earlier: readonly ItemGroup[],
+  corrections: Corrections,
+): void {
+  if (!CORRECTABLE.has(item.kind)) return
+  const corrected = corrections.correctedBy(
+    item.text,
+    earlier.filter(([first]) => first !== undefined && CORRECTABLE.has(first.kind)),
+  )
+  const [first] = corrected ?? []
+  const isOlder = first !== undefined && newestSource(first) < newestSource(item)
+  if (isOlder && editor.state.items.some(({ id, corrects }) => id === item.id && corrects === undefined))
+    editor.correct(first, item)
 }

@@ -12,15 +12,15 @@ import { ANSWERED, FENCED } from '../loss-report/items.js'
 import { tellingTerms } from '../loss-report/stretches.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
 import type { Work } from '../loss-report/tool-calls.js'
-import type { NewItem } from './state-editor.js'
+import type { NewItem } from '../../domain/conversation/state-editor.js'
 
 /** Weights of statements. Without weight a statement is small talk, and is not kept. */
 const RULE = 90
 export const CORRECTION = 80
 const DECISION = 70
 /** From this weight on, a statement of one of two people who talk is kept as such. */
-export const LASTING = DECISION
-const VALUE = 65
+export const LASTING_IN_DIALOGUE = RULE
+export const VALUE = 65
 const REQUEST = 50
 const DETAIL = 40
 const QUESTION = 35

@@ -12,7 +12,7 @@ import { runningIn } from '../loss-report/running.js'
 import { isEdit, type Work } from '../loss-report/tool-calls.js'
 import type { ReportMessage, ReportToolCall } from '../loss-report/report-input.js'
 import { ResultLines } from './result-lines.js'
-import type { NewItem, StateEditor } from './state-editor.js'
+import type { NewItem, StateEditor } from '../../domain/conversation/state-editor.js'
 import { todoListOf } from './todo-list.js'
 
 const OPEN = 75

@@ -31,13 +31,15 @@ const LASTING_WEIGHT = 65
 /** Approximate tokens of the lines around the items. */
 const FRAME_TOKENS = 50
 
-const sourcesText = ({ sourceRevisions }: StateItem): string =>
+/** The revisions of an item, as `r12, r40`. */
+export const sourcesText = ({ sourceRevisions }: StateItem): string =>
   sourceRevisions.map((revision) => `r${String(revision)}`).join(', ')
 
 /** Of statements that correct each other, as many of the newest are shown with the first one. */
 const NEWEST_SHOWN = 2
 
-const wordsOf = ({ text, brief, reason, next, files = [] }: StateItem, isBrief: boolean): string =>
+/** An item in one line: its text with reason, next step and files. */
+export const wordsOf = ({ text, brief, reason, next, files = [] }: StateItem, isBrief: boolean): string =>
   [
     (isBrief ? (brief ?? text) : text).replaceAll(/\s*\n\s*/gu, ' / '),
     ...(reason === undefined || isBrief ? [] : [`because ${reason}`]),

@@ -51,6 +51,8 @@ export type { RetentionReceipt } from './retention-run-completed.js'
 export {
   ITEM_KINDS,
   NO_STATE,
+  rejectedOperationSchema,
+  stateOperationSchema,
   type RejectedOperation,
   type StateItem,
   type StateItemKind,

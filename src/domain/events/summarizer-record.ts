@@ -7,6 +7,24 @@ import { renamed, within } from './upcast.js'
 /** The strategy of a function of the host, which gets only what it summarizes, and no background. */
 export const FUNCTION_STRATEGY = 'function'
 
+/** The strategies of this program, with the formatter version since which their requests have the working state. */
+const WORKING_STATE_SINCE: ReadonlyMap<string, number> = new Map([
+  [FUNCTION_STRATEGY, Infinity],
+  ['extractive', Infinity],
+  ['fold-in', 4],
+  ['structured', 4],
+  ['ride-prefix', 4],
+])
+
+/** Whether the request may have had the working state of the messages before. A strategy from outside may read it. */
+export const hasWorkingState = ({
+  strategy,
+  formatterVersion,
+}: {
+  readonly strategy: string
+  readonly formatterVersion: number
+}): boolean => formatterVersion >= (WORKING_STATE_SINCE.get(strategy) ?? 0)
+
 /** A paid answer that was rejected. */
 export const rejectedAnswerSchema = z.object({
   /** The request of this answer. The first is the record's own; a second one quotes the first answer. */

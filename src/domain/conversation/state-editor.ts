@@ -1,15 +1,11 @@
 /** Collects operations on a working state, and has the state after each of them. */
-import {
-  applyOperations,
-  freeItemId,
-  groupsOf,
-  isEnded,
-  type ItemGroup,
-} from '../../domain/conversation/working-state.js'
-import type { StateItem, StateItemKind, StateOperation, WorkingState } from '../../domain/events/index.js'
+import { applyOperations, freeItemId, groupsOf, isEnded, type ItemGroup } from './working-state.js'
+import type { StateItem, StateItemKind, StateOperation, WorkingState } from '../events/index.js'
 
 /** An item without its id, which follows from its kind and its first source. */
 export type NewItem = Omit<StateItem, 'id'>
+
+type ReplacedWords = Pick<StateItem, 'text' | 'sourceRevisions' | 'reason' | 'next' | 'files'>
 
 export class StateEditor {
   readonly #operations: StateOperation[] = []
@@ -46,6 +42,11 @@ export class StateEditor {
     return added
   }
 
+  /** Gives an item other words, without those that are left out. */
+  replace({ id }: StateItem, words: ReplacedWords): void {
+    this.#apply({ op: 'replace', id, ...words })
+  }
+
   /** @param by the later statement */
   correct(item: StateItem, by: StateItem): void {
     this.#apply({ op: 'correct', id: item.id, by: by.id })
@@ -58,6 +59,12 @@ export class StateEditor {
 
   drop(item: StateItem): void {
     this.#apply({ op: 'drop', id: item.id })
+  }
+
+  /** Applies an operation that is made already. */
+  apply(operation: StateOperation): void {
+    if (operation.op === 'add') this.#taken.add(operation.item.id)
+    this.#apply(operation)
   }
 
   #apply(operation: StateOperation): void {

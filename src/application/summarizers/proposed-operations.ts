@@ -1,0 +1,107 @@
+/**
+ * The changes of the working state that a model asks for: the form of its answer, and a tolerant reader of it. Nothing
+ * here is checked against the messages.
+ */
+import { z } from 'zod'
+import type { StateItemKind } from '../../domain/events/index.js'
+import { isRecord } from '../../lib/is-record.js'
+import { jsonIn } from './read-sections.js'
+
+/** The kinds of items that a model may add. */
+const KINDS = [
+  'rule',
+  'open',
+  'decision',
+  'value',
+  'result',
+  'error',
+  'file',
+  'fact',
+] as const satisfies StateItemKind[]
+
+const revisions = z.array(z.string())
+const words = { text: z.string(), reason: z.string(), next: z.string(), sources: revisions }
+const answerSchema = z.object({
+  operations: z.array(
+    z.union([
+      z.object({ op: z.literal('add'), kind: z.enum(KINDS), ...words }),
+      z.object({ op: z.literal('replace'), id: z.string(), ...words }),
+      z.object({ op: z.literal('close'), id: z.string(), sources: revisions }),
+    ]),
+  ),
+  state: z.string(),
+})
+const { $schema: _dialect, ...answerJsonSchema } = z.toJSONSchema(answerSchema)
+/** The JSON schema of an answer. */
+export const OPERATIONS_SCHEMA = { name: 'document_changes', schema: answerJsonSchema }
+
+/** The description of the form. It is a separate message, so it also applies to a custom template. */
+export const OPERATIONS_FORM = `Answer with one JSON object and nothing else: {"operations": [...], "state": "..."}.
+Each operation is one of:
+- {"op": "add", "kind": KIND, "text": "...", "reason": "", "next": "", "sources": ["r12"]}: a new item. KIND is one of: rule (a demand, prohibition, preference, limit or refusal of the user), open (work that is still to do, to answer or to decide), decision, value (an exact number, name, command, address or date), result (a command or test whose outcome still holds), error, file (what was created or changed in it and why; one item may name several), fact (anything else, above all about people: what happened to them and when, what they have, like and plan).
+- {"op": "replace", "id": "O3", "text": "...", "reason": "", "next": "", "sources": ["r15"]}: an item of the document has changed.
+- {"op": "close", "id": "O3", "sources": ["r17"]}: an item of the document is finished, was taken back, or no longer holds.
+"sources" are the revisions of the messages that say it. "reason" is why it was decided or demanded, "next" the next step; "" if there is none. A rule has the user's own words, exactly as written. A text is one sentence that can be understood without the others.
+"state" is one or two sentences: where the work stands after the last message, and the next step.`
+
+/** A change that a model asks for. Texts are trimmed; `sources` are revisions. */
+export interface ProposedOperation {
+  readonly op: 'add' | 'replace' | 'close'
+  /** Empty for a new item. */
+  readonly id: string
+  readonly kind: StateItemKind
+  readonly text: string
+  readonly reason: string
+  readonly next: string
+  readonly sources: readonly number[]
+  /** As the model wrote it. */
+  readonly written: string
+}
+
+/** An answer of a model. */
+export interface Proposal {
+  readonly operations: readonly ProposedOperation[]
+  readonly state: string
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value.replaceAll(/\s+/gu, ' ').trim() : '')
+
+/** `r12`, `12`, 12, or a list of them in one text. */
+const revisionsOf = (value: unknown): number[] =>
+  (Array.isArray(value) ? value : [value]).flatMap((each) => {
+    if (typeof each === 'number') return Number.isSafeInteger(each) ? [each] : []
+    return typeof each === 'string'
+      ? Array.from(each.matchAll(/(?<![\p{L}\d])r?(\d{1,15})(?!\d)/giu), ([, digits]) => Number(digits))
+      : []
+  })
+
+const kindOf = (value: unknown): StateItemKind => KINDS.find((kind) => kind === value) ?? 'fact'
+
+function operationOf(value: unknown): ProposedOperation[] {
+  if (!isRecord(value)) return []
+  const op = (['add', 'replace', 'close'] as const).find((each) => each === textOf(value['op']).toLowerCase())
+  if (op === undefined) return []
+  return [
+    {
+      op,
+      id: textOf(value['id']),
+      kind: kindOf(value['kind']),
+      text: textOf(value['text']),
+      reason: textOf(value['reason']),
+      next: textOf(value['next']),
+      sources: [...new Set(revisionsOf(value['sources']))],
+      written: JSON.stringify(value),
+    },
+  ]
+}
+
+/** The proposal in an answer; undefined if it has none, as in prose. */
+export function readProposal(answer: string): Proposal | undefined {
+  for (const value of jsonIn(answer)) {
+    if (!isRecord(value) || !Array.isArray(value['operations'])) continue
+    const operations = value['operations'].flatMap(operationOf)
+    if (operations.length === 0 && value['operations'].length > 0) continue
+    return { operations, state: textOf(value['state']) }
+  }
+  return undefined
+}

@@ -1,0 +1,28 @@
+/** The working state as the document that a model updates: a line for each item, with its id and its revisions. Pure text. */
+import { byImportance, sourcesText, wordsOf } from './working-state-view.js'
+import { groupsOf } from './working-state.js'
+import type { StateItem, WorkingState } from '../events/index.js'
+import { defaultEstimator } from '../values/tokens.js'
+
+const lineOf = (item: StateItem): string => `${item.id} ${item.kind} (${sourcesText(item)}): ${wordsOf(item, false)}`
+
+/**
+ * The items in force, in their order.
+ * @param maxTokens the most tokens of the text, estimated; the least important items are omitted
+ * @returns an empty text if there are none
+ */
+export function documentText(state: WorkingState, maxTokens: number): string {
+  const groups = groupsOf(state)
+  const kept = new Set<StateItem>()
+  let left = maxTokens
+  for (const group of byImportance(groups)) {
+    left -= defaultEstimator.text(`${group.map(lineOf).join('\n')}\n`)
+    if (left < 0) break
+    for (const item of group) kept.add(item)
+  }
+  return groups
+    .flat()
+    .filter((item) => kept.has(item))
+    .map(lineOf)
+    .join('\n')
+}
