@@ -16,7 +16,7 @@ let conversations = 0
 const newId = (): string => `run-${String((conversations += 1))}`
 
 beforeAll(async () => {
-  ledger = await openLedger({ store: 'memory', policy: { modelMaxTokens: 1_000 } })
+  ledger = await openLedger({ store: 'memory', policy: { modelMaxTokens: 1_000, view: 'clip-archive' } })
   await ledger.transcripts.import(EXAMPLE)
 })
 afterAll(async () => {

@@ -1,7 +1,4 @@
-/**
- * The note that restores an agent after a compaction: the most important entries within a limit of tokens. Each section
- * first gets its share; then the rest of the limit goes to the sections in their order.
- */
+/** The note that restores an agent after a compaction: the most important entries within a limit of tokens. */
 import { defaultEstimator } from '../../domain/values/tokens.js'
 import { NOTE_BEGINNING, RECALL_SECTIONS, type RecallSection } from '../../domain/values/recall-note.js'
 import { squash } from '../loss-report/find-text.js'
@@ -20,27 +17,14 @@ export interface RecallNote {
 }
 
 const SECTION_TITLES: Readonly<Record<RecallSection, string>> = {
-  rules: 'Rules of the user',
-  work: 'Open work',
+  rules: 'Rules, refusals and corrections of the user',
+  work: 'State of the work',
+  words: 'What the user said',
   decisions: 'Decisions',
-  findings: 'Your findings and reports',
-  files: 'Files under change',
-  commands: 'Commands and how they ended',
+  facts: 'Facts',
+  results: 'Results that still hold',
   errors: 'Errors not to repeat',
-  names: 'Names and numbers',
-  results: 'Newest results of tools',
-}
-/** The part of the limit that a section may fill before the others have theirs. */
-const SHARES: Readonly<Record<RecallSection, number>> = {
-  rules: 0.22,
-  work: 0.24,
-  decisions: 0.08,
-  findings: 0.18,
-  commands: 0.12,
-  files: 0.06,
-  errors: 0.06,
-  names: 0.04,
-  results: 0,
+  files: 'Changed files',
 }
 const HEAD = `${NOTE_BEGINNING} after its context was compacted. It has only what your context lacks. Quotations are original words; r12 is revision 12 of the log.`
 
@@ -55,7 +39,7 @@ const lettersOf = ({ text }: RecallEntry): string => squash(/“([^]*)”$/u.exe
 
 const tokensOf = (text: string): number => defaultEstimator.text(`${text}\n`)
 
-/** Chooses entries, the first of each section first. */
+/** Chooses entries within a limit. */
 class Choice {
   readonly #chosen = new Set<RecallEntry>()
   readonly #titled = new Set<RecallSection>()
@@ -69,20 +53,18 @@ class Choice {
     this.#tokens = tokensOf(head)
   }
 
-  /** Takes entries of one section while they fit into `most` tokens and the limit. */
-  take(section: RecallSection, entries: readonly RecallEntry[], most: number): void {
-    let used = 0
+  /** Takes entries while they fit. A long one is skipped; a shorter one after it may fit. */
+  take(entries: readonly RecallEntry[]): void {
     for (const each of entries) {
+      const { section } = each
       if (this.#chosen.has(each) || this.#isSaid(each)) continue
       const title = this.#titled.has(section) ? 0 : tokensOf(`\n${SECTION_TITLES[section]}`)
       const tokens = tokensOf(lineOf(each)) + title
-      // A long entry is skipped; a shorter one after it may fit.
-      if (used + tokens > most || this.#tokens + tokens > this.limit) continue
+      if (this.#tokens + tokens > this.limit) continue
       this.#chosen.add(each)
       this.#letters.push(lettersOf(each))
       this.#titled.add(section)
       this.#tokens += tokens
-      used += tokens
     }
   }
 
@@ -99,6 +81,7 @@ class Choice {
 
 /**
  * The note with the most important of some entries.
+ * @param entries the most important first
  * @param limit the most tokens that the note may have, estimated
  * @param whole sections that are taken before the others, as far as the limit allows
  * @param summaryUnknown the context has a summary that the ledger cannot read
@@ -110,14 +93,11 @@ export function noteOf(
   summaryUnknown = false,
 ): RecallNote {
   const head = summaryUnknown ? `${HEAD} ${SUMMARY_UNKNOWN}` : HEAD
-  const bySection = new Map(
-    RECALL_SECTIONS.map((section) => [section, entries.filter((each) => each.section === section)] as const),
-  )
   const choice = new Choice(limit, head)
-  for (const [section, of] of bySection)
-    choice.take(section, of, limit * (whole.includes(section) ? 1 : SHARES[section]))
-  for (const [section, of] of bySection) choice.take(section, of, limit)
-  const chosen = entries.filter((each) => choice.has(each))
+  choice.take(entries.filter(({ section }) => whole.includes(section)))
+  choice.take(entries)
+  // Within a section the oldest comes first; rules of the settings come before all.
+  const chosen = entries.filter((each) => choice.has(each)).toSorted((a, b) => (a.revision ?? -1) - (b.revision ?? -1))
   const parts = RECALL_SECTIONS.flatMap((section) => {
     const lines = chosen.filter((each) => each.section === section).map(lineOf)
     return lines.length === 0 ? [] : [`${SECTION_TITLES[section]}\n${lines.join('\n')}`]

@@ -13,11 +13,9 @@ import {
   type StateOperation,
   type WorkingState,
 } from '../../domain/events/index.js'
-import { authorOfMessage } from '../../domain/text/authorship.js'
 import { numbersIn } from '../../domain/text/numbers.js'
-import { refusalIn } from '../../domain/text/refusals.js'
 import type { MessageToSummarize } from '../../ports/summarizer.js'
-import { textOf } from './format-messages.js'
+import { textOf, wordsOfUser } from './format-messages.js'
 import type { Proposal, ProposedOperation } from './proposed-operations.js'
 
 /** The weight of an item by its kind. */
@@ -49,20 +47,21 @@ const sourceText = (message: MessageToSummarize): string =>
     ...(message.toolCalls ?? []).map((call) => call.function?.arguments ?? JSON.stringify(call)),
   ].join('\n')
 
-/** Whether the user speaks in a message: in words, or in the result of a call that the user refused or answered. */
-const isByUser = (message: MessageToSummarize): boolean =>
-  authorOfMessage(message) === 'user' || (message.role === 'tool' && refusalIn(textOf(message.content)) !== undefined)
-
 const OMITTED = /\s*(?:…|\.{3}|\[…\]|\[\.{3}\])\s*/u
 const QUOTATION = /[“„«"「『]([^“”„«»"」』]{3,})[”“»"」』]/gu
 
-/** Whether the words are in a text: all, except for omissions, or what is quoted in them. */
-function isQuoted(words: string, from: string): boolean {
-  const has = (part: string): boolean => from.includes(letters(part))
+/** Fewer letters are in many texts. */
+const LEAST_QUOTED = 3
+
+/** Whether the words are in some texts: all, except for omissions, or what is quoted in them. */
+function isQuoted(words: string, texts: readonly string[]): boolean {
+  const has = (part: string): boolean => texts.some((text) => text.includes(letters(part)))
   const parts = words.split(OMITTED).filter((part) => letters(part) !== '')
   if (parts.length > 0 && parts.every(has)) return true
   const quoted = Array.from(words.matchAll(QUOTATION), ([, quotation = '']) => quotation)
-  return quoted.length > 0 && letters(quoted.join('')).length * 2 >= letters(words).length && quoted.every(has)
+    .flatMap((quotation) => quotation.split(OMITTED))
+    .filter((quotation) => letters(quotation).length >= LEAST_QUOTED)
+  return quoted.length > 0 && quoted.every(has)
 }
 
 /** The first number of a text that its sources lack. */
@@ -77,10 +76,12 @@ class Checker {
   readonly #editor: StateEditor
   readonly #rejected: RejectedOperation[] = []
   readonly #byRevision: ReadonlyMap<number, MessageToSummarize>
+  readonly #byUser: ReadonlySet<MessageToSummarize>
 
   constructor(before: WorkingState, messages: readonly MessageToSummarize[]) {
     this.#editor = new StateEditor(before)
     this.#byRevision = new Map(messages.map((message) => [message.revision, message]))
+    this.#byUser = wordsOfUser(messages)
   }
 
   get result(): CheckedOperations {
@@ -110,7 +111,11 @@ class Checker {
     const item = this.#editor.state.items.find(({ id }) => id === operation.id)
     if (item === undefined) return `there is no item ${operation.id}`
     if (isEnded(item)) return `the item ${item.id} is closed already`
-    return operation.op === 'close' ? this.#close(item, sources) : this.#replace(item, operation, sources)
+    if (operation.op === 'close') return this.#close(item, sources)
+    const text = operation.op === 'append' ? `${item.text} ${operation.text}` : operation.text
+    return isOfUser(item) && operation.op === 'append'
+      ? 'nothing is added to words of the user'
+      : this.#replace(item, { ...operation, text }, sources)
   }
 
   #add(operation: ProposedOperation, sources: readonly MessageToSummarize[]): string | undefined {
@@ -131,31 +136,32 @@ class Checker {
   ): string | undefined {
     if (letters(text) === '') return 'has no text'
     if (kind === 'rule' || kind === 'statement') {
-      const said = sources.filter(isByUser)
+      const said = sources.filter((message) => this.#byUser.has(message))
       if (said.length === 0) return 'rests on no words of the user'
-      if (!said.some((message) => isQuoted(text, letters(sourceText(message)))))
-        return 'has words that the user did not write'
+      const texts = said.map((message) => letters(sourceText(message)))
+      if (!isQuoted(text, texts)) return 'has words that the user did not write'
     }
     const invented = kind === 'value' ? inventedNumber(text, sources) : undefined
     return invented === undefined ? undefined : `${invented} is in none of its messages`
   }
 
   #close(item: StateItem, sources: readonly MessageToSummarize[]): string | undefined {
-    const ending = isOfUser(item) ? sources.filter(isByUser) : sources
+    const ending = isRule(item) ? sources.filter((message) => this.#byUser.has(message)) : sources
     const last = Math.max(...ending.map(({ revision }) => revision), -1)
-    if (last === -1) return 'only words of the user end what the user said'
+    if (last === -1) return 'only words of the user end a rule'
     if (last <= newestSource(item)) return `the revision is not after the item ${item.id}`
     this.#editor.close(item, last)
     return undefined
   }
 
   #replace(item: StateItem, operation: ProposedOperation, sources: readonly MessageToSummarize[]): string | undefined {
-    const wrong = this.#wrongWords(operation, item.kind, sources)
+    const wrong = operation.op === 'append' ? undefined : this.#wrongWords(operation, item.kind, sources)
     if (wrong !== undefined) return wrong
     if (!isOfUser(item)) {
       const { kind: _kind, by: _by, weight: _weight, day: _day, ...words } = itemOf(operation, item.kind, sources)
       const sourceRevisions = [...new Set([...item.sourceRevisions, ...words.sourceRevisions])].slice(-MOST_SOURCES)
-      this.#editor.replace(item, { ...words, sourceRevisions })
+      const reason = item.reason === undefined ? {} : { reason: item.reason }
+      this.#editor.replace(item, { ...reason, ...words, sourceRevisions })
       return undefined
     }
     // The earlier words stay in the log of the document, ended by the later ones.
@@ -170,6 +176,9 @@ class Checker {
 const MOST_SOURCES = 6
 
 const isOfUser = ({ kind }: StateItem): boolean => kind === 'rule' || kind === 'statement'
+/** A statement with less weight is a request, which ends when it is done. */
+const isRule = ({ kind, weight }: StateItem): boolean =>
+  kind === 'rule' || (kind === 'statement' && weight >= WEIGHTS.statement)
 
 function itemOf(
   { text, reason, next }: ProposedOperation,

@@ -49,9 +49,21 @@ function wordsPerToken(text: string): number {
 const LEAST_CHARACTERS_PER_TOKEN = 0.9
 const MOST_CHARACTERS_PER_TOKEN = 5
 
+/** A text with this share of unspaced characters is in such a script, whatever code and tool output it quotes. */
+const LEAST_SHARE_OF_SCRIPT = 0.04
+
+/** The lines in a script without spaces, if the text has many of these; else all. A summary is written like these. */
+function ofItsScript(text: string): string {
+  if ((text.match(UNSPACED)?.length ?? 0) < text.length * LEAST_SHARE_OF_SCRIPT) return text
+  return text
+    .split('\n')
+    .filter((line) => (line.match(UNSPACED)?.length ?? 0) * 3 >= line.length)
+    .join(' ')
+}
+
 /** Characters per token of a text; for a short one as if it were Chinese. */
 function charactersPerToken(text: string): number {
-  const measured = text.slice(0, MEASURED_CHARACTERS).replaceAll(/\s+/gu, ' ')
+  const measured = ofItsScript(text.slice(0, MEASURED_CHARACTERS)).replaceAll(/\s+/gu, ' ')
   if (measured.length < LEAST_MEASURED) return 1
   return within(measured.length / tokensOf(measured), LEAST_CHARACTERS_PER_TOKEN, MOST_CHARACTERS_PER_TOKEN)
 }

@@ -26,6 +26,7 @@ const answerSchema = z.object({
     z.union([
       z.object({ op: z.literal('add'), kind: z.enum(KINDS), ...words }),
       z.object({ op: z.literal('replace'), id: z.string(), ...words }),
+      z.object({ op: z.literal('append'), id: z.string(), text: z.string(), sources: revisions }),
       z.object({ op: z.literal('close'), id: z.string(), sources: revisions }),
     ]),
   ),
@@ -38,15 +39,17 @@ export const OPERATIONS_SCHEMA = { name: 'document_changes', schema: answerJsonS
 /** The description of the form. It is a separate message, so it also applies to a custom template. */
 export const OPERATIONS_FORM = `Answer with one JSON object and nothing else: {"operations": [...], "state": "..."}.
 Each operation is one of:
-- {"op": "add", "kind": KIND, "text": "...", "reason": "", "next": "", "sources": ["r12"]}: a new item. KIND is one of: rule (a demand, prohibition, preference, limit or refusal of the user), open (work that is still to do, to answer or to decide), decision, value (an exact number, name, command, address or date), result (a command or test whose outcome still holds), error, file (what was created or changed in it and why; one item may name several), fact (anything else, above all about people: what happened to them and when, what they have, like and plan).
-- {"op": "replace", "id": "O3", "text": "...", "reason": "", "next": "", "sources": ["r15"]}: an item of the document has changed.
-- {"op": "close", "id": "O3", "sources": ["r17"]}: an item of the document is finished, was taken back, or no longer holds.
-"sources" are the revisions of the messages that say it. "reason" is why it was decided or demanded, "next" the next step; "" if there is none. A rule has the user's own words, exactly as written. A text is one sentence that can be understood without the others.
+- {"op": "add", "kind": KIND, "text": "...", "reason": "", "next": "", "sources": ["r12"]}: a new item. KIND is one of: rule (a demand, prohibition, preference, limit or refusal of the user that holds from now on; a single task is open work, and a guide that the user pasted is no rule), open (work that is still to do, to answer or to decide), decision, value (an exact number, name, command, address or date), result (a command or test whose outcome still holds), error, file (what was created or changed in it and why; one item may name several), fact (anything else, above all about people: what happened to them and when, what they have, like and plan).
+- {"op": "replace", "id": "O3", "text": "...", "reason": "", "next": "", "sources": ["r15"]}: an item of the document has changed. Without a new reason it keeps its reason.
+- {"op": "append", "id": "F3", "text": "...", "sources": ["r16"]}: an item of the document stays, and this is added to its text.
+- {"op": "close", "id": "O3", "sources": ["r17"]}: an item of the document is finished, was taken back, has passed, or is no longer needed. A rule, and a statement that is a rule, is closed only with a message in which the user takes it back.
+"sources" are the revisions of those of these messages that say it. The user also speaks in the results of tools that say "the user answered" or "the user refused". "reason" is why it was decided or demanded, "next" the next step; "" if there is none. A text can be understood without the others, and may be several short sentences about one subject.
+A rule has the user's own words, exactly as written in its sources: the whole text, or in quotation marks, for example: On tests: "never mock the database". If the words are in no source, the rule is not recorded.
 "state" is one or two sentences: where the work stands after the last message, and the next step.`
 
 /** A change that a model asks for. Texts are trimmed; `sources` are revisions. */
 export interface ProposedOperation {
-  readonly op: 'add' | 'replace' | 'close'
+  readonly op: 'add' | 'replace' | 'append' | 'close'
   /** Empty for a new item. */
   readonly id: string
   readonly kind: StateItemKind
@@ -79,7 +82,7 @@ const kindOf = (value: unknown): StateItemKind => KINDS.find((kind) => kind === 
 
 function operationOf(value: unknown): ProposedOperation[] {
   if (!isRecord(value)) return []
-  const op = (['add', 'replace', 'close'] as const).find((each) => each === textOf(value['op']).toLowerCase())
+  const op = (['add', 'replace', 'append', 'close'] as const).find((each) => each === textOf(value['op']).toLowerCase())
   if (op === undefined) return []
   return [
     {

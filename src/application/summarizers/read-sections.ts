@@ -126,7 +126,7 @@ function* candidates(answer: string): Generator<readonly [json: string, parse: (
 }
 
 /** The values that the JSON in an answer may have; those that need no repair come first. */
-export function* jsonIn(answer: string): Generator<unknown> {
+export function* jsonIn(answer: string): Generator {
   for (const [json, parse] of candidates(answer)) yield parsed(json, parse)
 }
 

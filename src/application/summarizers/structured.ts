@@ -18,6 +18,7 @@ import { OPERATIONS_FORM, OPERATIONS_SCHEMA, readProposal } from './proposed-ope
 import { readSections } from './read-sections.js'
 import { renderSections } from './render-sections.js'
 import { SECTIONS_FORM, SECTIONS_SCHEMA } from './sections-form.js'
+import { shortenSections } from './shorten-summary.js'
 
 type ChunkJob = Extract<SummaryJob, { kind: 'chunk' }>
 
@@ -73,6 +74,9 @@ const rendered = (
   return { sections, text: renderSections(sections) }
 }
 
+/** The items of an answer may take so many times the limit of a summary: a view chooses among all of them. */
+const MOST_ABOVE = 2
+
 /** Leaves out the least important new items until the text is within the limit. */
 function withinLimit(operations: readonly StateOperation[], before: readonly StateItem[], maxTokens: number): Changes {
   let kept = operations
@@ -104,11 +108,12 @@ function readOperations(cleaned: string, job: ChunkJob): ReadAnswer | undefined 
   const checked = checkedOperations(proposal, job.messages, job.workingState)
   // An answer of which nothing can be applied is no record of the messages.
   if (checked.operations.length === 0 && checked.rejected.length > 0) return { text: '' }
-  const changes = withinLimit(checked.operations, items, job.maxSummaryTokens)
+  const changes = withinLimit(checked.operations, items, job.maxSummaryTokens * MOST_ABOVE)
   const rejected = [...checked.rejected, ...changes.rejected]
+  const shown = shortenSections(changes.sections, job.maxSummaryTokens) ?? changes
   return {
-    text: changes.text === '' ? NOTHING_NEW : changes.text,
-    sections: changes.sections,
+    text: changes.text === '' ? NOTHING_NEW : shown.text,
+    sections: shown.sections,
     operations: changes.operations,
     ...(rejected.length === 0 ? {} : { rejectedOperations: rejected }),
   }

@@ -83,6 +83,19 @@ export interface FactOptions {
   readonly background: string | undefined
 }
 
+function addOnce(editor: StateEditor, items: readonly NewItem[]): void {
+  const known = new Set(editor.state.items.map(({ text }) => text))
+  for (const item of items) {
+    if (known.has(item.text)) continue
+    known.add(item.text)
+    editor.add(item)
+  }
+}
+
+/** Adds the newest decisions of the agent. */
+export const addDecisions = (editor: StateEditor, messages: readonly ReportMessage[]): void =>
+  addOnce(editor, decisionsIn(messages).slice(-MOST_DECISIONS))
+
 /** Adds sentences of the agent, each once. */
 export async function addAgentItems(
   editor: StateEditor,
@@ -90,11 +103,6 @@ export async function addAgentItems(
   reported: readonly ReportMessage[],
   options: FactOptions,
 ): Promise<void> {
-  const known = new Set(editor.state.items.map(({ text }) => text))
-  const items = [...decisionsIn(reported).slice(-MOST_DECISIONS), ...(await factsIn(messages, reported, options))]
-  for (const item of items) {
-    if (known.has(item.text)) continue
-    known.add(item.text)
-    editor.add(item)
-  }
+  addDecisions(editor, reported)
+  addOnce(editor, await factsIn(messages, reported, options))
 }

@@ -54,15 +54,21 @@ interface Features {
   readonly isNegated: boolean
 }
 
+/** A name: a capital within a sentence. */
+const NAME_WITHIN = /(?<=[\p{L}\p{N},;:] )\p{Lu}[\p{L}\p{N}_./:@-]*[\p{L}\p{N}]/gu
+const IDENTIFIER = /\p{N}|[_./]/u
+
 /** The question before an answer. Its words are not the user's. */
 const QUESTION_BEFORE = /^asked “[^”]*”, answered: /u
 
 function featuresOf(statement: string): Features {
   const text = statement.replace(QUESTION_BEFORE, '')
   const { terms, distinctive } = comparedForm(text)
+  const names = new Set(Array.from(text.matchAll(NAME_WITHIN), ([name]) => name.toLowerCase()))
   return {
     terms,
-    distinctive,
+    // The first word of a sentence has a capital, and is no name.
+    distinctive: new Set([...distinctive].filter((word) => IDENTIFIER.test(word) || names.has(word))),
     units: new Set(UNITS.flatMap(([unit, pattern]) => (pattern.test(text) ? [unit] : []))),
     numbers: new Set(numbersIn(text).map(({ value }) => value)),
     isNegated: isNegated(text),

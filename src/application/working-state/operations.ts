@@ -4,7 +4,7 @@
  */
 import { byImportance, groupLine } from '../../domain/conversation/working-state-view.js'
 import { groupsOf, isEnded, newestSource, type ItemGroup } from '../../domain/conversation/working-state.js'
-import type { StateItem, StateOperation, WorkingState } from '../../domain/events/index.js'
+import { NO_STATE, type StateItem, type StateOperation, type WorkingState } from '../../domain/events/index.js'
 import { declines } from '../../domain/text/refusals.js'
 import { defaultEstimator } from '../../domain/values/tokens.js'
 import { isPauseDue, pause } from '../../lib/pauses.js'
@@ -12,7 +12,7 @@ import type { MessageToSummarize } from '../../ports/summarizer.js'
 import { toReportMessage } from '../loss-report/compaction-reports.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
 import { worksOf } from '../loss-report/tool-calls.js'
-import { addAgentItems } from './agent-items.js'
+import { addAgentItems, addDecisions } from './agent-items.js'
 import { addSummaryItems } from './summary-items.js'
 import { Corrections } from './corrections.js'
 import { StateEditor, type NewItem } from '../../domain/conversation/state-editor.js'
@@ -92,6 +92,7 @@ export async function operationsFor(
   { maxTokens, maxFacts, background, summary }: OperationOptions,
 ): Promise<readonly StateOperation[]> {
   const editor = new StateEditor(before)
+  const corrections = new Corrections()
   const reported = messages.map((message) => toReportMessage(message))
   const works = worksOf(reported)
   const names = new Map(
@@ -99,7 +100,6 @@ export async function operationsFor(
       role === 'user' && name !== undefined ? [[messageId, name] as const] : [],
     ),
   )
-  const corrections = new Corrections()
   const isDialogue = works.length === 0 && names.size > 0
   for (const statement of statementsIn(reported, works, names)) {
     if (isPauseDue()) await pause()
@@ -144,8 +144,13 @@ export function completedOperations(
       linkCorrected(editor, operation.item, earlier, corrections)
   }
   const covered = new Set(editor.state.items.flatMap(({ sourceRevisions }) => sourceRevisions))
-  for (const statement of statementsIn(reported, worksOf(reported), new Map()))
-    if (statement.weight >= LEAST_KEPT && !statement.sourceRevisions.some((revision) => covered.has(revision)))
+  const works = worksOf(reported)
+  const isDialogue = works.length === 0 && messages.some(({ role, name }) => role === 'user' && name !== undefined)
+  for (const statement of statementsIn(reported, works, new Map()))
+    if (
+      statement.weight >= (isDialogue ? LASTING_IN_DIALOGUE : LEAST_KEPT) &&
+      !statement.sourceRevisions.some((revision) => covered.has(revision))
+    )
       addStatement(editor, statement, corrections)
   dropAbove(editor, groupsOf(editor.state), maxTokens)
   return editor.operations
@@ -170,4 +175,33 @@ function linkCorrected(
   const isOlder = first !== undefined && newestSource(first) < newestSource(item)
   if (isOlder && editor.state.items.some(({ id, corrects }) => id === item.id && corrects === undefined))
     editor.correct(first, item)
+}
+
+/** Messages that are read together, so that corrections are searched among few statements. */
+const SLICE = 200
+const MOST_TOKENS = 12_000
+
+/**
+ * The working state after all messages of a conversation, by rules, without facts that the agent told. For a conversation
+ * whose log has no working state: another program compacts it.
+ */
+export async function stateByRules(messages: readonly ReportMessage[]): Promise<WorkingState> {
+  let state = NO_STATE
+  const answered = worksOf(messages)
+  for (let from = 0; from < messages.length; from += SLICE) {
+    const slice = messages.slice(from, from + SLICE)
+    const works = answered.filter(({ position }) => position >= from && position < from + SLICE)
+    const editor = new StateEditor(state)
+    const corrections = new Corrections()
+    for (const statement of statementsIn(slice, works, new Map())) {
+      if (isPauseDue()) await pause()
+      addStatement(editor, statement, corrections)
+    }
+    updateWork(editor, slice, works)
+    addDecisions(editor, slice)
+    closeDeclined(editor, slice)
+    dropAbove(editor, groupsOf(editor.state), MOST_TOKENS)
+    state = editor.state
+  }
+  return state
 }

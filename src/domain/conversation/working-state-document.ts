@@ -20,9 +20,9 @@ export function documentText(state: WorkingState, maxTokens: number): string {
     if (left < 0) break
     for (const item of group) kept.add(item)
   }
-  return groups
+  const lines = groups
     .flat()
     .filter((item) => kept.has(item))
     .map(lineOf)
-    .join('\n')
+  return lines.join('\n')
 }

@@ -91,7 +91,7 @@ export interface PolicySettings {
   maxSummaryTokens?: number | undefined
   /** Temperature for the summarizer's model, 0 to 2. Default 0. */
   temperature?: number | undefined
-  /** How compacted messages are shown: `clip-archive` (the default), `session-summary` or `working-state`. */
+  /** How compacted messages are shown: `working-state` (the default), `clip-archive` or `session-summary`. */
   view?: (typeof VIEWS)[number] | undefined
   /**
    * The API whose rules a context follows: `openai`, `anthropic`, `gemini`, or `strict` (the default), which satisfies
@@ -256,7 +256,7 @@ export function resolvePolicy(
     buffer: settings.buffer ?? 10,
     maxSummaryTokens,
     temperature: settings.temperature ?? 0,
-    view: settings.view ?? 'clip-archive',
+    view: settings.view ?? 'working-state',
     shape: settings.shape ?? 'strict',
     fallback: settings.fallback ?? 'extractive',
   })

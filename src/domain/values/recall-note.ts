@@ -1,17 +1,7 @@
 /** The sections and the limits of the note that restores an agent after a compaction. */
 
 /** The sections of a note, in its order. */
-export const RECALL_SECTIONS = [
-  'rules',
-  'work',
-  'decisions',
-  'findings',
-  'commands',
-  'files',
-  'errors',
-  'names',
-  'results',
-] as const
+export const RECALL_SECTIONS = ['rules', 'work', 'words', 'decisions', 'facts', 'results', 'errors', 'files'] as const
 /** A section of a note. */
 export type RecallSection = (typeof RECALL_SECTIONS)[number]
 

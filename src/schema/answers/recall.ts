@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { count, fieldsFor, oneOf, optional, record, tokens } from '../answer.js'
 import { revision } from '../fields.js'
 
-const SECTIONS = ['rules', 'work', 'decisions', 'findings', 'commands', 'files', 'errors', 'names', 'results'] as const
+const SECTIONS = ['rules', 'work', 'words', 'decisions', 'facts', 'results', 'errors', 'files'] as const
 
 /** The result of `recall`. */
 export const recall = record({
