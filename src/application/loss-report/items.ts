@@ -5,6 +5,7 @@
  * Tool results are searched only for failures, and code is skipped: both are full of names and numbers that never
  * matter again. Text that a program inserted under a role is skipped too.
  */
+import { answersIn } from '../../domain/text/question-answers.js'
 import { dashedNamesIn, namesIn } from '../../domain/text/names.js'
 import { numbersIn } from '../../domain/text/numbers.js'
 import { failuresIn } from './failures.js'
@@ -156,14 +157,12 @@ const keyOfText = (text: string): string =>
     .replace(/[ .]+$/u, '')
     .trim()
 
-// The format in which a program reports the answer to each of its questions.
-export const ANSWERED = /"([^"\n]{1,400})"\s*=\s*"([^"\n]{1,400})"/gu
-
 /** Notes the user's answers to questions of a tool: each is a decision, although it is part of a tool result. */
 function noteAnswers(works: readonly Work[], items: Collector): void {
   for (const { query, result } of works) {
     if (query.use !== 'ask' || result === undefined || result.isError === true) continue
-    for (const [, question = '', answer = ''] of result.text.matchAll(ANSWERED)) {
+    for (const { question, answer } of answersIn(result.text)) {
+      if (answer.length > MOST_SENTENCE_CHARACTERS) continue
       const text = `${question} → ${answer}`
       items.note({ kind: 'decision', key: keyOfText(text), text, message: result, answer })
     }

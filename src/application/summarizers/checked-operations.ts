@@ -161,7 +161,8 @@ class Checker {
       const { kind: _kind, by: _by, weight: _weight, day: _day, ...words } = itemOf(operation, item.kind, sources)
       const sourceRevisions = [...new Set([...item.sourceRevisions, ...words.sourceRevisions])].slice(-MOST_SOURCES)
       const reason = item.reason === undefined ? {} : { reason: item.reason }
-      this.#editor.replace(item, { ...reason, ...words, sourceRevisions })
+      const next = operation.op === 'append' && item.next !== undefined ? { next: item.next } : {}
+      this.#editor.replace(item, { ...reason, ...next, ...words, sourceRevisions })
       return undefined
     }
     // The earlier words stay in the log of the document, ended by the later ones.

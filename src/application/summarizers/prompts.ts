@@ -90,7 +90,7 @@ ${PROSE_FORM}
 /** The default prompt for a chunk of messages that changes the document of the conversation. */
 export const structuredPrompt = createPrompt(
   'structured-3',
-  `You keep the memory of a conversation: one document of items. The messages below leave the conversation, which continues from the document and the messages after them.
+  `You keep the memory of a conversation: one document of items. The messages below leave the conversation, which continues from the document and the messages after them. If no document is shown, it is empty.
 {persona}
 
 {background}

@@ -18,7 +18,7 @@ import { OPERATIONS_FORM, OPERATIONS_SCHEMA, readProposal } from './proposed-ope
 import { readSections } from './read-sections.js'
 import { renderSections } from './render-sections.js'
 import { SECTIONS_FORM, SECTIONS_SCHEMA } from './sections-form.js'
-import { shortenSections } from './shorten-summary.js'
+import { shortenSections, shortenText } from './shorten-summary.js'
 
 type ChunkJob = Extract<SummaryJob, { kind: 'chunk' }>
 
@@ -110,10 +110,13 @@ function readOperations(cleaned: string, job: ChunkJob): ReadAnswer | undefined 
   if (checked.operations.length === 0 && checked.rejected.length > 0) return { text: '' }
   const changes = withinLimit(checked.operations, items, job.maxSummaryTokens * MOST_ABOVE)
   const rejected = [...checked.rejected, ...changes.rejected]
-  const shown = shortenSections(changes.sections, job.maxSummaryTokens) ?? changes
+  const shown = shortenSections(changes.sections, job.maxSummaryTokens) ?? {
+    text: shortenText(changes.text, job.maxSummaryTokens),
+    sections: undefined,
+  }
   return {
     text: changes.text === '' ? NOTHING_NEW : shown.text,
-    sections: shown.sections,
+    ...(shown.sections === undefined ? {} : { sections: shown.sections }),
     operations: changes.operations,
     ...(rejected.length === 0 ? {} : { rejectedOperations: rejected }),
   }

@@ -3,6 +3,7 @@ import { hasCue } from '../../domain/text/cues.js'
 import { isSpoken, kindOfSentence, spokenSentences } from '../../domain/text/speech.js'
 import type { MessageToSummarize } from '../../ports/summarizer.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
+import { endsTurn } from './work-items.js'
 import { tellingTerms } from '../loss-report/stretches.js'
 import { selectSentences } from '../summarizers/select-sentences.js'
 import { toolActions } from '../summarizers/tool-actions.js'
@@ -19,7 +20,7 @@ const MOST_DECISIONS = 8
 const LEAST_TERMS = 4
 /** Announcements, which the calls of the agent show, and polite words. */
 const ANNOUNCES =
-  /^(?:now|let me|let's|first|next|i(?:['’]ll| will| need to| can see| see|['’]m going to)|good|great|done|you['’]re|perfect|ok(?:ay)?|jetzt|ich werde|lass mich)(?![\p{L}\p{N}])|(?:します|しましょう|しています)[。.:：]?$|^(?:好的|让我|我来|现在)/iu
+  /[:：]\**\s*$|^(?:now|let me|let's|first|next|i(?:['’]ll| will| need to| can see| see|['’]m going to)|good|great|done|you['’]re|perfect|ok(?:ay)?|jetzt|ich werde|lass mich)(?![\p{L}\p{N}])|(?:します|しましょう|しています)[。.:：]?$|^(?:好的|让我|我来|现在)/iu
 
 const itemAt = (
   { revision, at }: ReportMessage,
@@ -56,9 +57,12 @@ async function factsIn(
   { maxTokens, isDialogue, background }: FactOptions,
 ): Promise<NewItem[]> {
   const units = await unitsOfMessages(messages, toolActions(messages), background)
+  const isWork = reported.some(({ toolCalls = [] }) => toolCalls.length > 0)
   const spoken = units.filter(({ kind, cues, group }) => {
     const message = reported[group]
-    const isRead = message !== undefined && (isByAgent(message) || (isDialogue && message.byProgram !== true))
+    // Between two calls an agent announces what the calls show.
+    const isTold = message !== undefined && isByAgent(message) && (!isWork || endsTurn(message, reported[group + 1]))
+    const isRead = message !== undefined && (isTold || (isDialogue && message.byProgram !== true))
     return kind === 'speech' && !cues.question && !cues.filler && isRead
   })
   // Two people who talk say "never" and "must" about themselves.

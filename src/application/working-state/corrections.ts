@@ -6,7 +6,8 @@
 import { isNegated } from '../../domain/text/cues.js'
 import { numbersIn } from '../../domain/text/numbers.js'
 import { statementOf as comparedForm } from '../../domain/text/statements.js'
-import type { ItemGroup } from '../../domain/conversation/working-state.js'
+import { spokenSentences } from '../../domain/text/speech.js'
+import { newestSource, type ItemGroup } from '../../domain/conversation/working-state.js'
 
 const words = (latin: string, cjk: string): RegExp =>
   new RegExp(`(?<![\\p{L}\\p{N}])(?:${latin})(?![\\p{L}\\p{N}])|${cjk}`, 'iu')
@@ -110,7 +111,8 @@ const LEAST_SHARE = 0.5
 /** Whether a statement without a cue says something else about the same. */
 function contradicts(later: Features, earlier: Features, alike: number): boolean {
   const smaller = Math.min(later.terms.size, earlier.terms.size)
-  if (alike < LEAST_ALIKE.plain || smaller === 0) return false
+  // Two names that are shared say little about the subject.
+  if (alike < LEAST_ALIKE.plain || shared(later.terms, earlier.terms) < LEAST_ALIKE.plain) return false
   const isSameSubject = shared(later.terms, earlier.terms) >= smaller * LEAST_SHARE
   const differs =
     later.isNegated !== earlier.isNegated ||
@@ -124,40 +126,75 @@ function contradicts(later: Features, earlier: Features, alike: number): boolean
 /** Only statements of this weight are worth a correction: rules, values, preferences, decisions, requests with a value. */
 const LEAST_WEIGHT = 55
 
+/** A longer statement has several subjects: each of its sentences is compared by itself. */
+const MOST_OF_ONE_SUBJECT = 240
+
+/** How much a later text is about the same as an earlier one, at least, to correct it; undefined without a cue. */
+const leastAlike = (text: string): number | undefined =>
+  CORRECTS.test(text) ? LEAST_ALIKE.corrects : MAY_CORRECT.test(text) ? LEAST_ALIKE.mayCorrect : undefined
+
+/** A part of a statement about one subject. */
+interface Part {
+  readonly text: string
+  readonly features: Features
+}
+
+interface Match {
+  readonly group: ItemGroup
+  readonly alike: number
+}
+
 /** Finds corrections, and keeps the compared parts of each text. */
 export class Corrections {
-  readonly #features = new Map<string, Features>()
+  readonly #parts = new Map<string, readonly Part[]>()
 
-  #featuresOf(text: string): Features {
-    const known = this.#features.get(text)
+  #partsOf(text: string): readonly Part[] {
+    const known = this.#parts.get(text)
     if (known !== undefined) return known
-    const features = featuresOf(text)
-    this.#features.set(text, features)
-    return features
+    const texts = text.length <= MOST_OF_ONE_SUBJECT ? [text] : spokenSentences(text)
+    const parts = texts.map((part) => ({ text: part, features: featuresOf(part) }))
+    this.#parts.set(text, parts)
+    return parts
   }
 
-  /** The group of statements that a later one corrects; undefined if it corrects none. */
-  correctedBy(text: string, groups: readonly ItemGroup[]): ItemGroup | undefined {
-    const later = this.#featuresOf(text)
-    const least = CORRECTS.test(text)
-      ? LEAST_ALIKE.corrects
-      : MAY_CORRECT.test(text)
-        ? LEAST_ALIKE.mayCorrect
-        : undefined
-    const lasting = groups.filter((group) => group.some(({ weight }) => weight >= LEAST_WEIGHT))
-    const featured = lasting.map((group) => ({ group, features: group.map((item) => this.#featuresOf(item.text)) }))
+  /**
+   * The group of statements that a later one corrects; undefined if it corrects none.
+   * @param revision of the later statement: statements of the same message do not correct each other
+   */
+  correctedBy(text: string, groups: readonly ItemGroup[], revision = Infinity): ItemGroup | undefined {
+    const lasting = groups.filter((group) =>
+      group.some((item) => item.weight >= LEAST_WEIGHT && newestSource(item) < revision),
+    )
+    const featured = lasting.map((group) => ({
+      group,
+      features: group.flatMap((item) => this.#partsOf(item.text).map(({ features }) => features)),
+    }))
     const rarity = new Rarity(featured.flatMap(({ features }) => features))
-    let best: { readonly group: ItemGroup; readonly alike: number } | undefined
-    for (const { group, features } of featured) {
-      const scores = features.map((earlier) => ({ earlier, alike: likeness(later, earlier, rarity) }))
-      const alike = Math.max(...scores.map((score) => score.alike))
-      const isMeant =
-        (least !== undefined && alike >= least) ||
-        scores.some((score) => contradicts(later, score.earlier, score.alike))
-      if (isMeant && (best === undefined || alike >= best.alike)) best = { group, alike }
-    }
-    if (best !== undefined || least === undefined || !VALUES.test(text)) return best?.group
+    const matches = this.#partsOf(text).flatMap((part) => matchOf(part, featured, rarity) ?? [])
+    const best = matches.toSorted((a, b) => b.alike - a.alike)[0]
+    if (best !== undefined) return best.group
     // "Never mind the old figure" names no subject: the last value is meant.
-    return lasting.findLast((group) => group.some((item) => /\d/u.test(item.text)))
+    const isAboutValue = this.#partsOf(text).some(
+      (part) => leastAlike(part.text) !== undefined && VALUES.test(part.text),
+    )
+    return isAboutValue ? lasting.findLast((group) => group.some((item) => /\d/u.test(item.text))) : undefined
   }
+}
+
+/** The group that a part of a statement corrects; of equal ones the last. */
+function matchOf(
+  { text, features: later }: Part,
+  featured: readonly { readonly group: ItemGroup; readonly features: readonly Features[] }[],
+  rarity: Rarity,
+): Match | undefined {
+  const least = leastAlike(text)
+  let best: Match | undefined
+  for (const { group, features } of featured) {
+    const scores = features.map((earlier) => ({ earlier, alike: likeness(later, earlier, rarity) }))
+    const alike = Math.max(...scores.map((score) => score.alike))
+    const isMeant =
+      (least !== undefined && alike >= least) || scores.some((score) => contradicts(later, score.earlier, score.alike))
+    if (isMeant && (best === undefined || alike >= best.alike)) best = { group, alike }
+  }
+  return best
 }

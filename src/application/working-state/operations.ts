@@ -30,6 +30,7 @@ function addStatement(editor: StateEditor, statement: NewItem, corrections: Corr
   const corrected = corrections.correctedBy(
     statement.text,
     editor.groups.filter((group) => group[0]?.kind === 'statement' || group[0]?.kind === 'rule'),
+    statement.sourceRevisions[0],
   )
   if (corrected === undefined) {
     editor.add(statement)
@@ -170,10 +171,10 @@ function linkCorrected(
   const corrected = corrections.correctedBy(
     item.text,
     earlier.filter(([first]) => first !== undefined && CORRECTABLE.has(first.kind)),
+    newestSource(item),
   )
   const [first] = corrected ?? []
-  const isOlder = first !== undefined && newestSource(first) < newestSource(item)
-  if (isOlder && editor.state.items.some(({ id, corrects }) => id === item.id && corrects === undefined))
+  if (first !== undefined && editor.state.items.some(({ id, corrects }) => id === item.id && corrects === undefined))
     editor.correct(first, item)
 }
 

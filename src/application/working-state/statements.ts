@@ -8,7 +8,8 @@ import { numbersIn } from '../../domain/text/numbers.js'
 import { declines, refusalIn } from '../../domain/text/refusals.js'
 import { statesRule } from '../../domain/text/rules.js'
 import { aroundPasted, isLong, isSpoken, kindOfSentence, spokenSentences } from '../../domain/text/speech.js'
-import { ANSWERED, FENCED } from '../loss-report/items.js'
+import { answersIn } from '../../domain/text/question-answers.js'
+import { FENCED } from '../loss-report/items.js'
 import { tellingTerms } from '../loss-report/stretches.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
 import type { Work } from '../loss-report/tool-calls.js'
@@ -29,6 +30,7 @@ const TOLD = 25
 /** A longer message is shortened to its weightiest sentences. */
 const MOST_CHARACTERS = 480
 const MOST_BRIEF = 160
+const MOST_OF_ANSWER = 1_200
 const MOST_QUESTION = 160
 /** An answer to a question is short. */
 const MOST_ANSWER = 120
@@ -68,7 +70,7 @@ function weightOf(text: string, isWork: boolean): number {
   const isQuestion = hasCue(text, 'question')
   if (!isQuestion && PREFERS.test(text)) return DECISION
   const isValue = hasValue(text)
-  if (kind === 'request') return isQuestion ? QUESTION : isValue ? REQUEST + 5 : REQUEST
+  if (kind === 'request') return isQuestion || (!isTelling && !isValue) ? QUESTION : isValue ? REQUEST + 5 : REQUEST
   if (!isTelling) return 0
   if (isValue) return VALUE
   return TIME.test(text) || NAME.test(text) ? DETAIL : TOLD
@@ -102,14 +104,19 @@ interface WeighedText {
   readonly weight: number
 }
 
-/** A message with its weight: whole, or its weightiest sentences in order. */
-function weighed(text: string, isWork: boolean): WeighedText {
+/**
+ * A message with its weight: whole, or its weightiest sentences in order.
+ * @param mostOfAnswer for the answer to a question: the most characters
+ */
+function weighed(text: string, isWork: boolean, mostOfAnswer?: number): WeighedText {
   const read = text.replaceAll(FENCED, ' [code] ').trim()
-  const sentences = spokenSentences(isLong(read) ? aroundPasted(read) : read)
+  const most = mostOfAnswer ?? MOST_CHARACTERS
+  // Who answers a question at length has written it for this; a long message may have a document that is no request.
+  const sentences = spokenSentences(isLong(read) && mostOfAnswer === undefined ? aroundPasted(read) : read)
     .filter(isSpoken)
     .map((sentence, at): Weighed => ({ text: sentence, weight: weightOf(sentence, isWork), at }))
   return {
-    text: read.length <= MOST_CHARACTERS ? read.replaceAll(/\s+/gu, ' ') : chosenOf(sentences, MOST_CHARACTERS),
+    text: read.length <= most ? read.replaceAll(/\s+/gu, ' ') : chosenOf(sentences, most),
     brief: chosenOf(sentences, MOST_BRIEF),
     weight: sentences.reduce((highest, sentence) => Math.max(highest, sentence.weight), 0),
   }
@@ -163,9 +170,11 @@ function statementsInResults(works: readonly Work[]): NewItem[] {
     if (words !== undefined)
       return [statement(`refused ${call.name}(${query.subject}): ${words.slice(0, MOST_CHARACTERS)}`, RULE, result)]
     if (query.use !== 'ask' || result.isError === true) return []
-    return Array.from(result.text.matchAll(ANSWERED), ([, question = '', answer = '']) =>
-      statement(`asked “${question}”, answered: ${answer}`, CORRECTION, result),
-    )
+    return answersIn(result.text).map(({ question, answer }) => {
+      const { text, brief } = weighed(answer, true, MOST_OF_ANSWER)
+      const asked = (words: string): string => `asked “${question}”, answered: ${words}`
+      return statement(asked(text), CORRECTION, result, asked(brief))
+    })
   })
 }
 

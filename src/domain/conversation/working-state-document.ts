@@ -4,7 +4,13 @@ import { groupsOf } from './working-state.js'
 import type { StateItem, WorkingState } from '../events/index.js'
 import { defaultEstimator } from '../values/tokens.js'
 
-const lineOf = (item: StateItem): string => `${item.id} ${item.kind} (${sourcesText(item)}): ${wordsOf(item, false)}`
+/** A statement with this weight is a rule, a refusal or a correction. */
+const RULE_WEIGHT = 80
+
+const kindOf = ({ kind, weight }: StateItem): string =>
+  kind === 'statement' && weight >= RULE_WEIGHT ? 'rule (statement)' : kind
+
+const lineOf = (item: StateItem): string => `${item.id} ${kindOf(item)} (${sourcesText(item)}): ${wordsOf(item, false)}`
 
 /**
  * The items in force, in their order.

@@ -161,11 +161,32 @@ function stateText(state: WorkingState, maxTokens: number, estimator: Estimator)
   return undefined
 }
 
+/** The folder that all changed files are in, with its last slash; empty if they have none in common. */
+function folderOf(paths: readonly string[]): string {
+  const [first = '', ...rest] = paths
+  let folder = first.slice(0, first.lastIndexOf('/') + 1)
+  while (folder !== '' && !rest.every((path) => path.startsWith(folder)))
+    folder = folder.slice(0, folder.slice(0, -1).lastIndexOf('/') + 1)
+  return folder.length < LEAST_FOLDER ? '' : folder
+}
+
+/** A shorter folder is not worth a heading of its own. */
+const LEAST_FOLDER = 8
+
+/** The changed files: their folder once, and then their paths in it. */
+function fileLines(groups: readonly GroupLine[]): readonly string[] {
+  const folder =
+    groups.length < 2 ? '' : folderOf(groups.flatMap(({ group: [first] }) => first?.about ?? first?.text ?? ''))
+  if (folder === '') return linesOf(groups)
+  return [`In ${folder}:`, ...linesOf(groups.map(({ group, line }) => ({ group, line: line.replace(folder, '') })))]
+}
+
 function textOf(lines: readonly GroupLine[], omitted: number): string | undefined {
   if (lines.length === 0) return undefined
   const sections = ITEM_KINDS.flatMap((kind) => {
     const groups = lines.filter((each) => kindOf(each) === kind)
-    return groups.length === 0 ? [] : [[`### ${HEADINGS[kind]}`, ...linesOf(groups)].join('\n')]
+    const shown = kind === 'file' ? fileLines(groups) : linesOf(groups)
+    return groups.length === 0 ? [] : [[`### ${HEADINGS[kind]}`, ...shown].join('\n')]
   })
   const note = omitted === 0 ? [] : [`[... ${many(omitted, 'item')} omitted, searchable via memory_read ...]`]
   return [...sections, ...note].join('\n\n')

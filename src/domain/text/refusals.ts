@@ -4,8 +4,14 @@
 const BECAUSE = /\b(?:the user said|the user provided the following reason[^:\n]{0,80}):\s*(?<words>\S[^]*)/iu
 const REFUSED = /\bthe user (?:doesn['’]t|does not) want to (?:proceed|take this action)/iu
 
+/** What a program writes in place of a reason. */
+const NO_REASON = /^The user wants to clarify these questions/iu
+
 /** The user's reason for refusing a call, in a result of that call; undefined if it has none. */
-export const refusalIn = (result: string): string | undefined => BECAUSE.exec(result)?.groups?.['words']?.trim()
+export function refusalIn(result: string): string | undefined {
+  const words = BECAUSE.exec(result)?.groups?.['words']?.trim()
+  return words === undefined || NO_REASON.test(words) ? undefined : words
+}
 
 /** Whether a result says that the user refused the call. */
 export const isRefusal = (result: string): boolean => REFUSED.test(result) || refusalIn(result) !== undefined
