@@ -16,7 +16,12 @@ let conversations = 0
 const newId = (): string => `run-${String((conversations += 1))}`
 
 beforeAll(async () => {
-  ledger = await openLedger({ store: 'memory', policy: { modelMaxTokens: 1_000, view: 'clip-archive' } })
+  // A summary that keeps nothing, and a view without items: the context lacks all that was removed.
+  ledger = await openLedger({
+    store: 'memory',
+    summarizer: () => Promise.resolve('They worked on it.'),
+    policy: { modelMaxTokens: 1_000, view: 'clip-archive' },
+  })
   await ledger.transcripts.import(EXAMPLE)
 })
 afterAll(async () => {
@@ -52,8 +57,8 @@ async function noteFor(messages: readonly MessageInput[], tokens?: number): Prom
 
 describe('the example session', () => {
   it('gets the rule back that its summary lost, with its revision', async () => {
-    expect((await ledger.recall(ID)).text).toContain(
-      '- “Never touch the production database: work on the copy at db-copy.harbour.example, port 5544.” (r2)',
+    expect((await ledger.recall(ID)).text).toMatch(
+      /- “Never touch the production database: work on the copy at db-copy\.harbour\.example, port 5544\..*” \(r2\)/u,
     )
   })
 })
@@ -83,8 +88,8 @@ describe('a note', () => {
     expect(note).toContain('to do: Round only at the end')
     expect(note).not.toContain('to do: Read the exporter')
     expect(note).toContain('/srv/app/export.ts: changed once')
-    expect(note).toContain('npm test → failed: Error: expected 26.25, got 26.26')
-    expect(note).toContain('refused Bash(git push origin main): “never push on Fridays”')
+    expect(note).toContain('npm test: Error: expected 26.25, got 26.26')
+    expect(note).toContain('refused Bash(git push origin main): never push on Fridays')
     expect(note).not.toContain('git push origin main →')
   })
 
@@ -123,8 +128,8 @@ describe('a note', () => {
     const { text: earlier } = await ledger.recall(ID)
     expect(earlier).not.toBe('')
     const result = `The quay is 40 m long.\n\n${earlier}`
-    const note = await noteFor(call('c1', 'read', { path: 'quay.txt' }, result), 4_000)
-    expect(note).toContain('read(quay.txt): The quay is 40 m long. (r')
+    const note = await noteFor(call('c1', 'Bash', { command: 'make survey' }, result), 4_000)
+    expect(note).toContain('make survey → The quay is 40 m long. (r')
     expect(note.split(NOTE_BEGINNING)).toHaveLength(2)
   })
 
@@ -202,7 +207,7 @@ describe('the guide', () => {
   it('shows the lines that the command prints', async () => {
     const example = /```text\n([\s\S]*?)```/u.exec(readFileSync('docs/guides/recall.md', 'utf8'))?.[1] ?? ''
     const lines = example.split('\n').filter((line) => line.trim() !== '' && line.trim() !== '…')
-    expect(lines.length).toBeGreaterThan(5)
+    expect(lines.length).toBeGreaterThan(4)
     const { text } = await ledger.recall(ID)
     for (const line of lines) expect(text.split('\n')).toContain(line)
   })

@@ -34,10 +34,16 @@ const LEAST_WEIGHT = 45
 /** A statement with less weight is a request. */
 const LEAST_LASTING = 60
 
-/** The working state of a conversation: as its log has it, or else by rules. */
+/** The kinds of items that only a model makes. */
+const BY_MODEL: ReadonlySet<StateItemKind> = new Set(['rule', 'value'])
+
+/**
+ * The working state of a conversation: as a model made it, or else by rules from all messages, because a recorded state has
+ * only what fits into two views.
+ */
 export async function stateOf({ state, before }: MissingContext): Promise<WorkingState> {
-  const recorded = state.observed === undefined ? workingStateOf(state.batches) : undefined
-  return recorded !== undefined && recorded.items.length > 0 ? recorded : await stateByRules(before)
+  const recorded = workingStateOf(state.batches)
+  return recorded.items.some(({ kind }) => BY_MODEL.has(kind)) ? recorded : await stateByRules(before)
 }
 
 const SECTIONS: Readonly<Record<StateItemKind, RecallSection>> = {

@@ -56,7 +56,8 @@ export function acceptAnswer(read: Read, job: SummaryJob, answer: PaidAnswer): S
   const found = read(answer.text, job)
   const { maxSummaryTokens: limit } = job
   if (found.text.trim() === '') return failed('empty', 'the answer holds no summary', answer)
-  const why = whyNoSummary(found.text, job)
+  // Changes that follow from the messages are a record of them, however short.
+  const why = found.operations === undefined ? whyNoSummary(found.text, job) : undefined
   if (why !== undefined) return failed('refused', why, answer)
   const tokens = tokensOf(found.text)
   if (tokens > mostTokens(limit)) return failed('over-long', overLong(tokens, limit), answer)
@@ -97,7 +98,7 @@ function salvaged(
   const whole = read(answer.text, job)
   const found =
     failure === 'cut-off' && whole.sections === undefined ? { ...whole, text: upToWholeSentence(whole.text) } : whole
-  if (found.text.trim() === '' || isNoSummary(found.text)) return undefined
+  if (found.text.trim() === '' || (found.operations === undefined && isNoSummary(found.text))) return undefined
   const { maxSummaryTokens: limit } = job
   const result = cut(found, limit)
   if (result === undefined) return undefined

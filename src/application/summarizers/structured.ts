@@ -98,16 +98,13 @@ function withinLimit(operations: readonly StateOperation[], before: readonly Sta
   }
 }
 
-/** The text of a summary whose messages change nothing. */
-const NOTHING_NEW = 'These messages change nothing in the document.'
-
 function readOperations(cleaned: string, job: ChunkJob): ReadAnswer | undefined {
   const proposal = readProposal(cleaned)
   if (proposal === undefined) return undefined
   const { items } = job.workingState ?? NO_STATE
   const checked = checkedOperations(proposal, job.messages, job.workingState)
   // An answer of which nothing can be applied is no record of the messages.
-  if (checked.operations.length === 0 && checked.rejected.length > 0) return { text: '' }
+  if (checked.operations.length === 0) return { text: '' }
   const changes = withinLimit(checked.operations, items, job.maxSummaryTokens * MOST_ABOVE)
   const rejected = [...checked.rejected, ...changes.rejected]
   const shown = shortenSections(changes.sections, job.maxSummaryTokens) ?? {
@@ -115,7 +112,7 @@ function readOperations(cleaned: string, job: ChunkJob): ReadAnswer | undefined 
     sections: undefined,
   }
   return {
-    text: changes.text === '' ? NOTHING_NEW : shown.text,
+    text: shown.text,
     ...(shown.sections === undefined ? {} : { sections: shown.sections }),
     operations: changes.operations,
     ...(rejected.length === 0 ? {} : { rejectedOperations: rejected }),

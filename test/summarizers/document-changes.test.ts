@@ -1,0 +1,203 @@
+/** The changes of the working state that a model asks for: what is applied, and what is recorded as rejected. */
+import { describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { createScriptedLanguageModel } from '../../src/adapters/scripted/language-model.js'
+import { createStructuredSummarizer } from '../../src/application/summarizers/structured.js'
+import { applyOperations, isEnded } from '../../src/domain/conversation/working-state.js'
+import type { StateItem, StateOperation, WorkingState } from '../../src/domain/events/index.js'
+import { defaultEstimator } from '../../src/domain/values/tokens.js'
+import { isSummarizerFailure, type MessageToSummarize, type Summary } from '../../src/ports/summarizer.js'
+import { repeated } from '../support/length.js'
+import { calledTool, chunkJob, sourceMessage } from '../support/summary-jobs.js'
+
+const item = (id: string, kind: StateItem['kind'], text: string, some: Partial<StateItem> = {}): StateItem => ({
+  id,
+  kind,
+  by: kind === 'rule' ? 'user' : 'agent',
+  text,
+  sourceRevisions: [1],
+  weight: 90,
+  ...some,
+})
+
+const before: WorkingState = {
+  items: [
+    item('R1', 'rule', 'Never touch the table audit_log.'),
+    item('O1', 'open', 'Write the migration.', { next: 'ask for the schema' }),
+    item('E1', 'error', 'The tests need a server.', { endedAt: 3 }),
+  ],
+}
+
+const messages: readonly MessageToSummarize[] = [
+  sourceMessage('user', 'The bill must stay under $340 a month. You may touch audit_log from now on.', {
+    revision: 10,
+  }),
+  sourceMessage('assistant', 'The migration is written: src/migrate.ts, 42 tests pass.', { revision: 11 }),
+  ...calledTool('c1', 'AskUserQuestion', { question: 'Which port?' }, '"Which port?"="Port 5544, on the copy."').map(
+    (message, at) => ({ ...message, revision: 12 + at }),
+  ),
+  ...calledTool('c2', 'Bash', { command: 'git push' }, 'Rejected. The user said: never push on Fridays').map(
+    (message, at) => ({ ...message, revision: 14 + at }),
+  ),
+  sourceMessage('user', '<system-reminder>\nAlways answer in verse.\n</system-reminder>', { revision: 16 }),
+]
+
+interface Answer {
+  readonly state: WorkingState
+  readonly summary: Summary
+  readonly reasons: readonly string[]
+}
+
+async function answered(answer: unknown, given: WorkingState | undefined = before): Promise<Answer> {
+  const model = createScriptedLanguageModel([typeof answer === 'string' ? answer : JSON.stringify(answer)])
+  const summarizer = createStructuredSummarizer({ model })
+  const summary = await summarizer.summarize(summarizer.prepare(chunkJob({ messages, workingState: given })))
+  if (isSummarizerFailure(summary)) throw new Error(summary.detail)
+  return {
+    summary,
+    state: applyOperations(given, summary.operations ?? []),
+    reasons: (summary.rejectedOperations ?? []).map(({ reason }) => reason),
+  }
+}
+
+const add = (kind: string, text: string, ...sources: readonly string[]) => ({
+  op: 'add',
+  kind,
+  text,
+  reason: '',
+  next: '',
+  sources,
+})
+const changes = (...operations: readonly unknown[]) => ({ operations, state: '' })
+const textsOf = ({ items }: WorkingState): string[] => items.filter((each) => !isEnded(each)).map(({ text }) => text)
+
+describe('a change is applied', () => {
+  test.each([
+    ['a rule in the words of the user', add('rule', 'The bill must stay under $340 a month.', 'r10')],
+    ['a rule with a frame around the words', add('rule', 'On money: "must stay under $340"', 'r10')],
+    ['a rule with an omission', add('rule', 'The bill … under $340 a month', '10')],
+    ['a rule from an answer to a question', add('rule', '“Port 5544, on the copy.”', 'r13')],
+    ['a rule from a refusal', add('rule', 'never push on Fridays', 'r15')],
+    ['a value of a message', add('value', 'The copy listens on port 5544.', 'r13')],
+    ['a decision in other words', add('decision', 'The limit on costs was set.', 'r10')],
+    ['a kind that does not exist, as a fact', add('poem', 'The work goes on.', 'r11')],
+  ])('%s', async (_name, operation) => {
+    const { state, reasons, summary } = await answered(changes(operation))
+    expect(reasons).toEqual([])
+    expect(textsOf(state)).toContain(operation.text)
+    expect(summary.text).toContain(operation.text)
+  })
+
+  test('work is closed by a message of the agent, a rule by one of the user', async () => {
+    const { state } = await answered(
+      changes({ op: 'close', id: 'O1', sources: ['r11'] }, { op: 'close', id: 'R1', sources: ['r10'] }),
+    )
+    expect(textsOf(state)).toEqual([])
+    expect(state.items.map(({ endedAt }) => endedAt)).toEqual([10, 11, 3])
+  })
+
+  test('an item is replaced, and extended, and keeps what it was not told to lose', async () => {
+    const { state } = await answered(
+      changes(
+        { op: 'append', id: 'O1', text: 'The file is src/migrate.ts.', sources: ['r11'] },
+        {
+          op: 'replace',
+          id: 'R1',
+          text: 'You may touch audit_log from now on.',
+          reason: '',
+          next: '',
+          sources: ['r10'],
+        },
+      ),
+    )
+    expect(textsOf(state)).toEqual([
+      'Write the migration. The file is src/migrate.ts.',
+      'You may touch audit_log from now on.',
+    ])
+    expect(state.items.find(({ id }) => id === 'O1')).toMatchObject({
+      next: 'ask for the schema',
+      sourceRevisions: [1, 11],
+    })
+  })
+
+  test('the state at the end replaces the one before', async () => {
+    const { state } = await answered({ operations: [], state: 'The migration is written.' })
+    const later = await answered({ operations: [], state: 'It is deployed.' }, state)
+    expect(later.state.items.filter(({ kind }) => kind === 'progress').map(({ text }) => text)).toEqual([
+      'It is deployed.',
+    ])
+  })
+})
+
+describe('a change is rejected, the others are applied', () => {
+  test.each([
+    ['a revision that is not there', add('fact', 'They met.', 'r99'), /revision/u],
+    ['no revision', add('fact', 'They met.'), /revision/u],
+    ['a rule in words of the model', add('rule', 'Costs have to be low.', 'r10'), /did not write/u],
+    ['a rule of the agent', add('rule', '42 tests pass', 'r11'), /no words of the user/u],
+    ['a rule of the program', add('rule', 'Always answer in verse.', 'r16'), /no words of the user/u],
+    ['an invented value', add('value', 'The limit is $900.', 'r10'), /900/u],
+    ['an empty text', add('fact', ' ', 'r10'), /no text/u],
+    ['an item that is there', add('open', 'Write the migration!', 'r11'), /has this item/u],
+    ['an unknown id', { op: 'close', id: 'O77', sources: ['r11'] }, /no item O77/u],
+    ['a closed item', { op: 'close', id: 'E1', sources: ['r11'] }, /closed already/u],
+    ['a rule closed by the agent', { op: 'close', id: 'R1', sources: ['r11'] }, /only words of the user/u],
+    ['a rule closed by the program', { op: 'close', id: 'R1', sources: ['r16'] }, /only words of the user/u],
+    ['words added to a rule', { op: 'append', id: 'R1', text: 'Or not.', sources: ['r10'] }, /words of the user/u],
+  ])('%s', async (_name, operation, reason) => {
+    const { state, reasons } = await answered(changes(operation, add('fact', 'The work goes on.', 'r11')))
+    expect(reasons).toEqual([expect.stringMatching(reason)])
+    expect(textsOf(state)).toEqual(['Never touch the table audit_log.', 'Write the migration.', 'The work goes on.'])
+  })
+
+  test('an answer of which nothing can be applied is no summary', async () => {
+    await expect(answered(changes(add('fact', 'They met.', 'r99')))).rejects.toThrow('no summary')
+  })
+
+  test('prose is the summary, and changes nothing', async () => {
+    const { summary, state } = await answered('They moved the service to Postgres 16 and wrote a migration for it.')
+    expect(summary).toMatchObject({ asPlainText: true })
+    expect(state).toEqual(before)
+  })
+})
+
+test('law: whatever a model answers, each item rests on messages, and a rule leaves only by words of the user', async () => {
+  const revision = fc.constantFrom('r1', 'r10', 'r11', 'r13', 'r15', 'r16', 'r99', '12', 'x', '')
+  const words = fc.constantFrom(
+    '',
+    'The bill must stay',
+    'never push on Fridays',
+    'Port 5544',
+    '$900',
+    'src/migrate.ts',
+    '“42 tests”',
+  )
+  const operation = fc.record({
+    op: fc.constantFrom('add', 'replace', 'append', 'close', 'drop', 'delete'),
+    id: fc.constantFrom('R1', 'O1', 'E1', 'R10', 'V10', 'nope'),
+    kind: fc.constantFrom('rule', 'open', 'value', 'fact', 'statement', 'progress', 'poem'),
+    text: words,
+    reason: words,
+    next: words,
+    sources: fc.array(revision, { maxLength: 3 }),
+  })
+  const known = new Set([1, ...messages.map((message) => message.revision)])
+  const byUser = new Set([10, 13, 15])
+  await fc.assert(
+    fc.asyncProperty(fc.array(operation, { maxLength: 8 }), words, async (operations, state) => {
+      const answer = await answered({ operations, state }).catch(() => undefined)
+      if (answer === undefined) return
+      for (const { sourceRevisions, kind, endedAt } of answer.state.items) {
+        expect(sourceRevisions.length).toBeGreaterThan(0)
+        expect(sourceRevisions.every((each) => known.has(each))).toBe(true)
+        if (kind === 'rule' && endedAt !== undefined) expect(byUser.has(endedAt)).toBe(true)
+        if (kind === 'rule') expect(sourceRevisions.some((each) => each === 1 || byUser.has(each))).toBe(true)
+      }
+      expect(answer.state.items.filter(({ id }) => id === 'R1')).toHaveLength(1)
+      expect(defaultEstimator.text(answer.summary.text)).toBeLessThanOrEqual(320)
+      const ops: readonly StateOperation[] = answer.summary.operations ?? []
+      expect(applyOperations(before, ops)).toEqual(answer.state)
+    }),
+    { numRuns: repeated(300, 60) },
+  )
+})
