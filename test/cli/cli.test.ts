@@ -103,7 +103,7 @@ describe('words', () => {
     [['stats', '--scope', 'x'], 'unknown flag --scope\n'],
     [['list', '--color=false'], '--color takes no value'],
     [['context'], 'context-ledger context <conversation>'],
-    [['import', '--view', 'none'], '--view must be one of clip-archive, session-summary, working-state'],
+    [['import', '--view', 'none'], '--view must be one of working-state, clip-archive, session-summary'],
     [['search'], 'pass a query or --queries FILE'],
   ])('%j: says what to type instead, and ends with 2', async (words, expected) => {
     const { status, stdout, stderr } = await run(words)

@@ -263,9 +263,9 @@ describe('flags of the policy', () => {
     expect(flags.find(({ key }) => key === 'model')?.flag).toBe('agent-model')
     expect(flags.find(({ key }) => key === 'maxSummaryTokens')?.flag).toBe('max-summary-tokens')
     expect(flags.find(({ key }) => key === 'view')?.choices).toEqual([
+      'working-state',
       'clip-archive',
       'session-summary',
-      'working-state',
     ])
   })
 })

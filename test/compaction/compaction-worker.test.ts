@@ -141,7 +141,7 @@ describe('a worker that follows the log', () => {
     await quiet()
     for (const id of ids(5)) expect((await harness.conversations.load(id)).cycles).toBe(1)
     await first.stop()
-    await harness.appended(talk(15, 20), 'c3')
+    await harness.appended(talk(25, 20), 'c3')
     const reads = harness.store.reads
     following()
     await quiet()

@@ -109,7 +109,7 @@ const rule = {
 /** A conversation with the rule in its summaries, and an edition with the file in its summaries. */
 async function conversationWithEdition(): Promise<Harness> {
   const harness = createHarness({
-    policy: ROOMY,
+    policy: { ...ROOMY, view: 'clip-archive' },
     summarizer: saying('never touch the production database harbour_prod; fee 1250', 'first'),
   })
   await harness.appended(rule)
@@ -117,7 +117,7 @@ async function conversationWithEdition(): Promise<Harness> {
     await harness.appended(message)
     await harness.compact()
   }
-  await makeEdition(harness, 'e1', saying('fees are in src/fees.ts', 'second'), ROOMY)
+  await makeEdition(harness, 'e1', saying('fees are in src/fees.ts', 'second'), { ...ROOMY, view: 'clip-archive' })
   return harness
 }
 
@@ -175,7 +175,12 @@ describe('a comparison', () => {
     const harness = await conversationWithEdition()
     const contexts = async () => [
       (await harness.context()).hash,
-      (await makeEdition(harness, 'e1', saying('fees are in src/fees.ts', 'second'), ROOMY)).state().tokens,
+      (
+        await makeEdition(harness, 'e1', saying('fees are in src/fees.ts', 'second'), {
+          ...ROOMY,
+          view: 'clip-archive',
+        })
+      ).state().tokens,
     ]
     const before = await contexts()
     await compared(harness, { editionId: 'e1' })
@@ -184,7 +189,7 @@ describe('a comparison', () => {
     const events = (await harness.editionEvents('e1')).filter(({ type }) => type === 'EditionCompared')
     expect(events).toHaveLength(1)
     await harness.appended(talk(6, 100))
-    await makeEdition(harness, 'e1', saying('fees are in src/fees.ts', 'second'), ROOMY)
+    await makeEdition(harness, 'e1', saying('fees are in src/fees.ts', 'second'), { ...ROOMY, view: 'clip-archive' })
     const later = await compared(harness, { editionId: 'e1' })
     expect([later.conversations[0]?.recorded, later.conversations[0]?.report.conversationRevision]).toEqual([
       true,
@@ -195,7 +200,10 @@ describe('a comparison', () => {
   it('covers the same messages on both sides, although the conversation went on or the edition was adopted', async () => {
     const harness = await conversationWithEdition()
     const first = await compared(harness, { editionId: 'e1' })
-    const edition = await makeEdition(harness, 'e1', saying('fees are in src/fees.ts', 'second'), ROOMY)
+    const edition = await makeEdition(harness, 'e1', saying('fees are in src/fees.ts', 'second'), {
+      ...ROOMY,
+      view: 'clip-archive',
+    })
     const adopted = await harness.conversations.handle(
       CONVERSATION,
       [{ type: 'AdoptEdition', edition: edition.state() }],

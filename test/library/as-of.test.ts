@@ -109,7 +109,7 @@ describe('a moment', () => {
     ])
     expect(await refusal(ledger.context(ID, { view: passedOff<ViewName>('diary') }))).toEqual([
       'input',
-      'view must be one of clip-archive, session-summary, working-state',
+      'view must be one of working-state, clip-archive, session-summary',
     ])
   })
 })

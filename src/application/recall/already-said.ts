@@ -73,7 +73,7 @@ export function createAlready(missing: MissingContext, items: readonly StateItem
     missingOf: (item, later) => {
       const sentences = compared.get(item) ?? []
       const isCorrected = ({ text }: Item): boolean =>
-        later.some((by) => corrections.correctedBy(by.text, [[{ ...item, text }]]) !== undefined)
+        later.some((by) => corrections.corrects(by.text, { ...item, text }))
       const left = sentences.filter((sentence) => !isSaidOf(item, sentence) && !isCorrected(sentence))
       return left.length === sentences.length ? item.text : left.map(({ text }) => text).join(' … ')
     },

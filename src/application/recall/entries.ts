@@ -106,18 +106,28 @@ export function entriesOf(missing: MissingContext, state: WorkingState, rules: r
   const candidates = neededOf(state)
   const already = createAlready(missing, candidates.flat())
   const files: StateItem[] = []
-  const entries = candidates.flatMap((group) =>
-    group.flatMap((item, at): RecallEntry[] => {
-      if (isShown(item)) return []
-      if (item.kind === 'file') {
-        if (!already.isSaid(item)) files.push(item)
-        return []
-      }
-      const text = already.missingOf(item, group.slice(at + 1))
+  const entries = candidates.flatMap((group): RecallEntry[] => {
+    const [first] = group
+    if (first?.kind === 'file') {
+      if (!isShown(first) && !already.isSaid(first)) files.push(first)
+      return []
+    }
+    const parts = group.flatMap((item, at): RecallEntry[] => {
+      const text = isShown(item) ? '' : already.missingOf(item, group.slice(at + 1))
       return text === '' ? [] : [entryOf(item, text)]
-    }),
-  )
+    })
+    return joined(parts)
+  })
   return [...ownRules(rules), ...pinnedEntries(missing), ...entries, ...fileEntry(files)]
+}
+
+/** Statements of which the later one changes the earlier one, as one entry: neither is shown without the other. */
+function joined(parts: readonly RecallEntry[]): RecallEntry[] {
+  const last = parts.at(-1)
+  if (last === undefined) return []
+  const [first, ...later] = parts.map(({ text }) => text)
+  const lines = later.map((text, at) => `→ later r${String(parts[at + 1]?.revision ?? '')}: ${text}`)
+  return [{ ...last, text: [first ?? '', ...lines].join(' ') }]
 }
 
 const ownRules = (rules: readonly string[]): RecallEntry[] => rules.map((text) => ({ section: 'rules', text }))

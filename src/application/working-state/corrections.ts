@@ -7,6 +7,7 @@ import { isNegated } from '../../domain/text/cues.js'
 import { numbersIn } from '../../domain/text/numbers.js'
 import { statementOf as comparedForm } from '../../domain/text/statements.js'
 import { spokenSentences } from '../../domain/text/speech.js'
+import type { StateItem } from '../../domain/events/index.js'
 import { newestSource, type ItemGroup } from '../../domain/conversation/working-state.js'
 
 const words = (latin: string, cjk: string): RegExp =>
@@ -114,12 +115,13 @@ function contradicts(later: Features, earlier: Features, alike: number): boolean
   // Two names that are shared say little about the subject.
   if (alike < LEAST_ALIKE.plain || shared(later.terms, earlier.terms) < LEAST_ALIKE.plain) return false
   const isSameSubject = shared(later.terms, earlier.terms) >= smaller * LEAST_SHARE
-  const differs =
-    later.isNegated !== earlier.isNegated ||
-    (later.numbers.size > 0 && earlier.numbers.size > 0 && !isEqual(later.numbers, earlier.numbers)) ||
-    (later.distinctive.size > 0 &&
-      earlier.distinctive.size > 0 &&
-      shared(later.distinctive, earlier.distinctive) < Math.min(later.distinctive.size, earlier.distinctive.size))
+  // Other numbers without a unit, and other names, are other subjects: crane 2, table 7.
+  const hasOtherValue =
+    shared(later.units, earlier.units) > 0 &&
+    later.numbers.size > 0 &&
+    earlier.numbers.size > 0 &&
+    !isEqual(later.numbers, earlier.numbers)
+  const differs = later.isNegated !== earlier.isNegated || hasOtherValue
   return isSameSubject && differs
 }
 
@@ -155,6 +157,13 @@ export class Corrections {
     const parts = texts.map((part) => ({ text: part, features: featuresOf(part) }))
     this.#parts.set(text, parts)
     return parts
+  }
+
+  /** Whether a later statement corrects an earlier one in so many words, and not only by another value. */
+  corrects(later: string, earlier: StateItem): boolean {
+    return (
+      this.#partsOf(later).some(({ text }) => CORRECTS.test(text)) && this.correctedBy(later, [[earlier]]) !== undefined
+    )
   }
 
   /**

@@ -25,8 +25,15 @@ export const STATE_RULES = 'rules-1'
 /** A message with its revision and its tokens. */
 export type StateMessage = MessageToSummarize & { readonly revision: number; readonly tokens: number }
 
+/** A longer statement has a document, whose sentences have words in common with many statements. */
+const MOST_OF_CORRECTION = 480
+
 /** Adds a statement, linked to the one that it corrects. */
 function addStatement(editor: StateEditor, statement: NewItem, corrections: Corrections): void {
+  if (statement.text.length > MOST_OF_CORRECTION) {
+    editor.add(statement)
+    return
+  }
   const corrected = corrections.correctedBy(
     statement.text,
     editor.groups.filter((group) => group[0]?.kind === 'statement' || group[0]?.kind === 'rule'),

@@ -30,7 +30,8 @@ const TOLD = 25
 /** A longer message is shortened to its weightiest sentences. */
 const MOST_CHARACTERS = 480
 const MOST_BRIEF = 160
-const MOST_OF_ANSWER = 1_200
+/** For a long message or answer. */
+const MOST_OF_DOCUMENT = 1_200
 const MOST_QUESTION = 160
 /** An answer to a question is short. */
 const MOST_ANSWER = 120
@@ -105,16 +106,21 @@ interface WeighedText {
 }
 
 /**
- * A message with its weight: whole, or its weightiest sentences in order.
- * @param mostOfAnswer for the answer to a question: the most characters
+ * A message with its weight: whole, or its weightiest sentences in order. A long message may have a plan or a document
+ * between its first and its last paragraph. It is part of the task, but its imperatives are not rules for everything.
+ * @param isAnswer the answer to a question: written for it, however long it is
  */
-function weighed(text: string, isWork: boolean, mostOfAnswer?: number): WeighedText {
+function weighed(text: string, isWork: boolean, isAnswer = false): WeighedText {
   const read = text.replaceAll(FENCED, ' [code] ').trim()
-  const most = mostOfAnswer ?? MOST_CHARACTERS
-  // Who answers a question at length has written it for this; a long message may have a document that is no request.
-  const sentences = spokenSentences(isLong(read) && mostOfAnswer === undefined ? aroundPasted(read) : read)
+  const hasDocument = isLong(read) && !isAnswer
+  const most = isLong(read) ? MOST_OF_DOCUMENT : MOST_CHARACTERS
+  const around = hasDocument ? new Set(spokenSentences(aroundPasted(read))) : undefined
+  const sentences = spokenSentences(read)
     .filter(isSpoken)
-    .map((sentence, at): Weighed => ({ text: sentence, weight: weightOf(sentence, isWork), at }))
+    .map((sentence, at): Weighed => {
+      const weight = weightOf(sentence, isWork)
+      return { text: sentence, weight: around?.has(sentence) === false ? Math.min(weight, VALUE - 1) : weight, at }
+    })
   return {
     text: read.length <= most ? read.replaceAll(/\s+/gu, ' ') : chosenOf(sentences, most),
     brief: chosenOf(sentences, MOST_BRIEF),
@@ -171,7 +177,7 @@ function statementsInResults(works: readonly Work[]): NewItem[] {
       return [statement(`refused ${call.name}(${query.subject}): ${words.slice(0, MOST_CHARACTERS)}`, RULE, result)]
     if (query.use !== 'ask' || result.isError === true) return []
     return answersIn(result.text).map(({ question, answer }) => {
-      const { text, brief } = weighed(answer, true, MOST_OF_ANSWER)
+      const { text, brief } = weighed(answer, true, true)
       const asked = (words: string): string => `asked “${question}”, answered: ${words}`
       return statement(asked(text), CORRECTION, result, asked(brief))
     })

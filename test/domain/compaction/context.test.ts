@@ -48,7 +48,7 @@ describe('a context', () => {
     expect(context.messages[0]).toMatchObject({
       role: 'system',
       content: expect.stringMatching(
-        /^content of s\n\ncontent of d\n\n\[Context Summary — 2 messages compressed across 1 compaction cycles\]/u,
+        /^content of s\n\ncontent of d\n\n\[Context Summary — 2 messages compressed across 1 compaction cycle;/u,
       ),
     })
     expect(viewText(context)).toMatch(/^\[Context Summary/u)

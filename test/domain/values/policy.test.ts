@@ -73,7 +73,7 @@ describe('settings', () => {
     [{ contextBudget: 1.5 }, 'contextBudget', 'must be 1 or less'],
     [{ contextBudget: Number.NaN }, 'contextBudget', 'must be a number'],
     [{ modelMaxTokens: 12 }, 'modelMaxTokens', 'must be 256 or more'],
-    [{ view: 'poem' }, 'view', 'must be one of clip-archive, session-summary, working-state'],
+    [{ view: 'poem' }, 'view', 'must be one of working-state, clip-archive, session-summary'],
     [{ keepRecents: 5 }, 'keepRecents', expect.stringContaining('did you mean keepRecent?')],
     [{ model: '' }, 'model', 'is empty'],
     [{ model: 'a\0b' }, 'model', 'has a control character'],
