@@ -11,7 +11,7 @@ import { createAppendMessages } from '../src/application/recording/append-messag
 import { createCompact, isCompactionDue } from '../src/application/compaction/compact.js'
 import { createConversations } from '../src/application/recording/handle-command.js'
 import { parseMessage } from '../src/domain/values/message.js'
-import type { PolicySettings } from '../src/domain/values/policy.js'
+import type { PolicySettings } from '../src/domain/values/policy-settings.js'
 import { systemClock as clock } from '../src/ports/clock.js'
 import { createExtractiveSummarizer } from '../src/application/summarizers/index.js'
 import { counted } from './support/counting.js'

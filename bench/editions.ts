@@ -20,7 +20,7 @@ import { createConversations } from '../src/application/recording/handle-command
 import { createRegisterPrompt } from '../src/application/recording/register-prompt.js'
 import { replay, type Replay } from '../src/application/editions/replay.js'
 import { parseMessage } from '../src/domain/values/message.js'
-import type { PolicySettings } from '../src/domain/values/policy.js'
+import type { PolicySettings } from '../src/domain/values/policy-settings.js'
 import { systemClock as clock } from '../src/ports/clock.js'
 import type { LanguageModel } from '../src/ports/language-model.js'
 import type { Database } from '../src/ports/sql.js'

@@ -102,10 +102,11 @@ async function writeTypes() {
 }
 
 const CALLS = 'src/schema/calls'
+const SETTINGS = 'src/domain/values/policy-settings'
 
 /**
- * Writes the descriptions of options into the declarations, where editors look for them. The sources state a description
- * once, as data of the call.
+ * Writes the descriptions of options and settings into the declarations, where editors look for them. The sources state
+ * a description once, as data of the call or the setting.
  */
 async function describeOptions() {
   const modules = (await readdir(join(root, CALLS))).map((file) => basename(file, '.ts'))
@@ -114,6 +115,7 @@ async function describeOptions() {
     stdin: {
       contents: [
         `export { aboutOption } from './src/schema/call.ts'`,
+        `export { policySettings } from './${SETTINGS}.ts'`,
         ...modules.map((name) => `export * as ${name.replaceAll('-', '_')} from './${CALLS}/${name}.ts'`),
       ].join('\n'),
       resolveDir: root,
@@ -125,26 +127,41 @@ async function describeOptions() {
     platform: 'node',
     logLevel: 'warning',
   })
-  const { aboutOption, ...calls } = await import(pathToFileURL(bundle).href).finally(() => rm(bundle))
-  for (const name of modules) {
-    const file = join(types, CALLS, `${name}.d.ts`)
-    let shape = {}
-    const described = (await readFile(file, 'utf8')).split('\n').flatMap((line) => {
-      if (line.startsWith('}')) shape = {}
-      const declared = /^export declare const (\w+)/u.exec(line)?.[1]
-      if (declared !== undefined) {
-        const value = calls[name.replaceAll('-', '_')][declared]
-        shape = typeof value === 'function' ? value() : value.options()
-      }
-      // The description of an earlier build.
-      if (Object.keys(shape).length > 0 && /^ {4}\/\*\* .* \*\/$/u.test(line)) return []
-      const option = /^ {4}(\w+): /u.exec(line)?.[1]
-      return option !== undefined && Object.hasOwn(shape, option)
-        ? [`    /** ${aboutOption(shape[option]).description}. */`, line]
-        : [line]
+  const { aboutOption, policySettings, ...calls } = await import(pathToFileURL(bundle).href).finally(() => rm(bundle))
+  for (const name of modules)
+    await describeFields(join(CALLS, name), (declared) => {
+      const value = calls[name.replaceAll('-', '_')][declared]
+      const shape = typeof value === 'function' ? value() : value.options()
+      return Object.fromEntries(Object.entries(shape).map(([key, schema]) => [key, aboutOption(schema).description]))
     })
-    await writeFile(file, described.join('\n'))
-  }
+  await describeFields(SETTINGS, (declared) =>
+    declared === 'policySettings'
+      ? Object.fromEntries(
+          Object.entries(policySettings).map(([key, { description, byDefault }]) => [
+            key,
+            `${description}. Default: ${byDefault}`,
+          ]),
+        )
+      : {},
+  )
+}
+
+/** Writes descriptions before the fields of the objects that a module declares. */
+async function describeFields(module, descriptionsOf) {
+  const file = join(types, `${module}.d.ts`)
+  let descriptions = {}
+  const described = (await readFile(file, 'utf8')).split('\n').flatMap((line) => {
+    if (line.startsWith('}')) descriptions = {}
+    const declared = /^export declare const (\w+)/u.exec(line)?.[1]
+    if (declared !== undefined) descriptions = descriptionsOf(declared)
+    // The description of an earlier build.
+    if (Object.keys(descriptions).length > 0 && /^ {4}\/\*\* .* \*\/$/u.test(line)) return []
+    const field = /^ {4}(\w+): /u.exec(line)?.[1]
+    return field !== undefined && Object.hasOwn(descriptions, field)
+      ? [`    /** ${descriptions[field]}. */`, line]
+      : [line]
+  })
+  await writeFile(file, described.join('\n'))
 }
 
 /**

@@ -1,10 +1,11 @@
 /**
- * `npm run catalogue`: writes docs/reference/events.md from the event definitions. With `--check` it compares the file
- * with them and writes nothing.
+ * `npm run catalogue`: writes docs/reference/events.md from the event definitions, and docs/reference/policy.md from the
+ * settings. With `--check` it compares the files with them and writes nothing.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
 import { eventTypes, metadataSchema } from '../src/domain/events/index.js'
+import { policyPage } from './policy-page.js'
 
 interface JsonSchema {
   readonly type?: string | readonly string[]
@@ -43,7 +44,7 @@ function table(schema: z.ZodType): string {
   return ['| field | always | shape |', '| --- | --- | --- |', ...rows].join('\n')
 }
 
-const page = [
+const eventsPage = [
   '# Events',
   '',
   'For developers who read the log. `npm run catalogue` writes this page from `src/domain/events/index.ts`; do not edit it.',
@@ -67,10 +68,14 @@ const page = [
   '',
 ].join('\n')
 
-const file = new URL('../docs/reference/events.md', import.meta.url)
-if (process.argv.includes('--check')) {
-  if (readFileSync(file, 'utf8') !== page) {
-    console.error('docs/reference/events.md differs from the event schemas: run npm run catalogue')
+for (const [name, page] of [
+  ['docs/reference/events.md', eventsPage],
+  ['docs/reference/policy.md', policyPage],
+] as const) {
+  const file = new URL(`../${name}`, import.meta.url)
+  if (!process.argv.includes('--check')) writeFileSync(file, page)
+  else if (readFileSync(file, 'utf8') !== page) {
+    console.error(`${name} differs from the program: run npm run catalogue`)
     process.exitCode = 1
   }
-} else writeFileSync(file, page)
+}

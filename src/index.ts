@@ -14,7 +14,7 @@ export type {
   Sections,
   SummarizerRecord,
 } from './domain/events/index.js'
-export type { Policy, PolicySettings } from './domain/values/policy.js'
+export type { Policy, PolicySettings } from './domain/values/policy-settings.js'
 export { registerModelWindow } from './ports/model-windows.js'
 export type { Media, MediaKind } from './domain/values/estimator.js'
 export { defaultEstimator, type Estimator } from './domain/values/tokens.js'

@@ -15,7 +15,7 @@ import { createRegisterPrompt } from '../../src/application/recording/register-p
 import type { MessageInput } from '../../src/domain/values/chat-message.js'
 import { sha256 } from '../../src/domain/values/hash.js'
 import type { NewMessage } from '../../src/domain/values/message.js'
-import type { PolicySettings } from '../../src/domain/values/policy.js'
+import type { PolicySettings } from '../../src/domain/values/policy-settings.js'
 import { systemClock } from '../../src/ports/clock.js'
 import type { EventStore, EventToAppend } from '../../src/ports/event-store.js'
 import type { Database } from '../../src/ports/sql.js'

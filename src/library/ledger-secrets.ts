@@ -2,7 +2,7 @@
 import type { OptionsOf } from '../schema/call.js'
 import type * as calls from '../schema/calls/history.js'
 import type { RecordedSecret } from '../application/audit/scan-secrets.js'
-import type { PolicySettings } from '../domain/values/policy.js'
+import type { PolicySettings } from '../domain/values/policy-settings.js'
 
 export type {
   ExposedContext,

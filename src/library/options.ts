@@ -6,7 +6,7 @@ import { issueSentence } from '../domain/values/issue-sentence.js'
 import { isLedgerError } from '../lib/ledger-error.js'
 import { unknownName } from '../domain/text/known-names.js'
 import { thrownSentence } from '../domain/values/thrown.js'
-import type { PolicySettings } from '../domain/values/policy.js'
+import type { PolicySettings } from '../domain/values/policy-settings.js'
 import { problem } from './problem.js'
 
 /** What is said of an option that is wrong. */

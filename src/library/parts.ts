@@ -2,7 +2,7 @@
 import type { CompactionRun } from '../application/compaction/compact.js'
 import type { Projection } from '../../projections/engine/projection.js'
 import type { PriceTable } from '../domain/reports/prices.js'
-import type { PolicySettings } from '../domain/values/policy.js'
+import type { PolicySettings } from '../domain/values/policy-settings.js'
 import type { Claims } from '../ports/claims.js'
 import type { Clock } from '../ports/clock.js'
 import type { CheckModel } from '../ports/model-check.js'

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { revisionInJson, revisionOrNoneInJson } from '../domain/values/revision.js'
 import type { MessageInput } from '../domain/values/chat-message.js'
 import { roleSchema } from '../domain/values/message.js'
-import type { PolicySettings } from '../domain/values/policy.js'
+import { policySettingsSchema, type PolicySettings } from '../domain/values/policy-settings.js'
 import { parsedByLedger } from './answer.js'
 
 /** A revision or a position: a number in the program, decimal digits in JSON. */
@@ -70,7 +70,11 @@ export const conversations = z.union([z.literal('all'), z.array(z.string().min(1
 
 /** Settings of a policy; the ledger says which there are, and what is wrong with one. */
 export const policy = parsedByLedger<PolicySettings>(
-  z.record(z.string(), z.unknown()).meta({ id: 'PolicySettings', description: 'Policy settings' }),
+  z.record(z.string(), z.unknown()).meta({
+    id: 'PolicySettings',
+    description: 'Policy settings',
+    properties: z.toJSONSchema(policySettingsSchema).properties,
+  }),
 )
 
 /** A message, as the OpenAI chat API has it, with what the ledger takes besides. The ledger says what is wrong with one. */

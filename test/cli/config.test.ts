@@ -11,7 +11,7 @@ import { loadConfig, type Config } from '../../src/interfaces/cli/config/load-co
 import { policiesOf } from '../../src/interfaces/cli/config/policy-settings.js'
 import { pricesOf } from '../../src/interfaces/cli/config/prices.js'
 import { personaOf, summarizerOf } from '../../src/interfaces/cli/config/summarizer.js'
-import { policySettingsSchema } from '../../src/domain/values/policy.js'
+import { policySettings } from '../../src/domain/values/policy-settings.js'
 
 let cwd: string
 beforeEach(async () => {
@@ -258,7 +258,7 @@ describe('keys', () => {
 describe('flags of the policy', () => {
   it('has one for each setting except lists of patterns, and leaves --model to the summarizer', () => {
     const flags = policyFlags()
-    const { secretPatterns: _patterns, secretAllow: _allow, ...single } = policySettingsSchema.shape
+    const { secretPatterns: _patterns, secretAllow: _allow, ...single } = policySettings
     expect(flags.map(({ key }) => key)).toEqual(Object.keys(single))
     expect(flags.find(({ key }) => key === 'model')?.flag).toBe('agent-model')
     expect(flags.find(({ key }) => key === 'maxSummaryTokens')?.flag).toBe('max-summary-tokens')

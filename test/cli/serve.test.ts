@@ -143,7 +143,12 @@ it('serves until it is told to end, and then ends in order', async () => {
   })
   expect(appended.status).toBe(200)
   expect(await (await fetch(`${url}/`)).text()).toContain('run-7')
-  expect(await (await fetch(`${url}/openapi.json`)).json()).toMatchObject({ openapi: '3.1.0' })
+  expect(await (await fetch(`${url}/openapi.json`)).json()).toMatchObject({
+    openapi: '3.1.0',
+    components: {
+      schemas: { PolicySettings: { properties: { keepRecent: { type: 'integer', exclusiveMinimum: 0 } } } },
+    },
+  })
   child.kill('SIGTERM')
   await once(child, 'close')
   expect(child.exitCode).toBe(0)

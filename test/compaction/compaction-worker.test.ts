@@ -14,7 +14,7 @@ import {
 } from '../../src/application/compaction/compaction-worker.js'
 import type { CompactionRun } from '../../src/application/compaction/compact.js'
 import { triggerOf } from '../../src/domain/compaction/plan.js'
-import type { PolicySettings } from '../../src/domain/values/policy.js'
+import type { PolicySettings } from '../../src/domain/values/policy-settings.js'
 import type { TokenBudget } from '../../src/ports/token-budget.js'
 import type { Work, WorkQueue } from '../../src/ports/work-queue.js'
 import { SMALL, say, talk } from '../support/conversations.js'

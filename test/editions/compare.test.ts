@@ -17,7 +17,7 @@ import { loadEdition } from '../../src/application/recording/load-conversation.j
 import type { ConversationReplay } from '../../src/application/editions/replay-conversation.js'
 import { contextOf } from '../../src/domain/compaction/context.js'
 import { editionStream } from '../../src/domain/values/ids.js'
-import type { PolicySettings } from '../../src/domain/values/policy.js'
+import type { PolicySettings } from '../../src/domain/values/policy-settings.js'
 import type { ArchiveIndex } from '../../src/ports/archive-index.js'
 import type { Database } from '../../src/ports/sql.js'
 import { SMALL, talk } from '../support/conversations.js'

@@ -6,7 +6,7 @@
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import * as fc from 'fast-check'
-import { policySettingsSchema } from '../../src/domain/values/policy.js'
+import { policySettings } from '../../src/domain/values/policy-settings.js'
 import { faultOf } from '../../src/library/problem.js'
 import { openLedger, registerEstimator, type Ledger, type Summarizer, type Summary } from '../../src/index.js'
 import type { Database } from '../../src/ports/sql.js'
@@ -213,7 +213,7 @@ const entries: Readonly<Record<string, Entry>> = {
     ['actor', 'correlationId', 'scope', 'policy'].map((field) => [`append.options.${field}`, inAppend(field)]),
   ),
   ...Object.fromEntries(
-    Object.keys(policySettingsSchema.shape).map((field): [string, Entry] => [
+    Object.keys(policySettings).map((field): [string, Entry] => [
       `append.options.policy.${field}`,
       (ledger, value) => ledger.append('odd-3', talk(3), { policy: { [field]: value } }),
     ]),

@@ -88,7 +88,9 @@ function unexplainedProperties(lines: readonly string[], at: number): string[] {
 function unexplainedOptions({ lines, at, path }: NonNullable<ReturnType<typeof declaration>>): string[] {
   const { module, call } =
     /(?:OptionsOf|InputOf)<.*typeof (?:(?<module>\w+)\.)?(?<call>\w+)>/u.exec(lines[at] ?? '')?.groups ?? {}
-  if (call === undefined) return []
+  const list = lines.findIndex((line) => line.startsWith('export declare const policySettings:'))
+  if (call === undefined)
+    return lines[at]?.includes(' PolicySettings =') === true ? unexplainedProperties(lines, list) : []
   const importLine = lines.find((each) =>
     module === undefined
       ? each.startsWith('import type {') && namesIn(/\{(.*)\}/u.exec(each)?.[1] ?? '').includes(call)

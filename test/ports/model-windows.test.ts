@@ -1,7 +1,8 @@
 /** The window of a model: built in or registered. */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
-import { resolvePolicy, type Policy, type PolicySettings } from '../../src/domain/values/policy.js'
+import { resolvePolicy } from '../../src/domain/values/policy.js'
+import type { Policy, PolicySettings } from '../../src/domain/values/policy-settings.js'
 import { modelWindow, registerModelWindow } from '../../src/ports/model-windows.js'
 
 describe('the window of a model', () => {

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import type { MessageInput } from '../../src/domain/values/message.js'
-import type { PolicySettings } from '../../src/domain/values/policy.js'
+import type { PolicySettings } from '../../src/domain/values/policy-settings.js'
 import type { SummarizerFailureKind } from '../../src/ports/summarizer.js'
 import type { Fault } from './harness.js'
 

@@ -2,7 +2,7 @@
  * Conversations for tests, described by their content: talk, calls with results, and the messages that a host keeps.
  */
 import type { MessageInput } from '../../src/domain/values/message.js'
-import type { PolicySettings } from '../../src/domain/values/policy.js'
+import type { PolicySettings } from '../../src/domain/values/policy-settings.js'
 
 /** A small window, so that a few messages make a cycle: the soft limit is 800 tokens. */
 export const SMALL: PolicySettings = {

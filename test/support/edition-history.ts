@@ -10,7 +10,7 @@ import { loadEdition } from '../../src/application/recording/load-conversation.j
 import type { ConversationReplay } from '../../src/application/editions/replay-conversation.js'
 import type { Conversation } from '../../src/domain/conversation/conversation.js'
 import type { RecordedEvent } from '../../src/domain/events/index.js'
-import type { PolicySettings } from '../../src/domain/values/policy.js'
+import type { PolicySettings } from '../../src/domain/values/policy-settings.js'
 import type { EventStore } from '../../src/ports/event-store.js'
 import { PROJECTED_PREFIXES, subjectOf } from '../../projections/engine/streams.js'
 import { decodeStored } from './builders.js'

@@ -2,7 +2,8 @@
 import { either as E } from 'fp-ts'
 import { createRegisterPrompt } from '../../src/application/recording/register-prompt.js'
 import { openReplay, type ConversationReplay } from '../../src/application/editions/replay-conversation.js'
-import { resolvePolicy, type PolicySettings } from '../../src/domain/values/policy.js'
+import { resolvePolicy } from '../../src/domain/values/policy.js'
+import type { PolicySettings } from '../../src/domain/values/policy-settings.js'
 import { CONVERSATION, type Harness, type ScriptedSummarizer } from './harness.js'
 
 const BY = { actor: 'test', correlationId: 'c', causationId: 'c' }

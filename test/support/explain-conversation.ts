@@ -11,7 +11,7 @@ import { stats, type ConversationStats, type TotalStats } from '../../src/applic
 import type { PriceTable } from '../../src/domain/reports/prices.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { either as E } from 'fp-ts'
-import type { PolicySettings } from '../../src/domain/values/policy.js'
+import type { PolicySettings } from '../../src/domain/values/policy-settings.js'
 import { editionOf } from './editions.js'
 import { CONVERSATION, type Harness, type ScriptedSummarizer } from './harness.js'
 

@@ -6,7 +6,7 @@ import { either as E } from 'fp-ts'
 import { createMemoryClaims } from '../../src/adapters/memory/claims.js'
 import { contextOf, type Context } from '../../src/domain/compaction/context.js'
 import type { MessageInput } from '../../src/domain/values/message.js'
-import type { PolicySettings } from '../../src/domain/values/policy.js'
+import type { PolicySettings } from '../../src/domain/values/policy-settings.js'
 import type { Step } from './arbitraries.js'
 import { CONVERSATION, Crash, createHarness, type Harness } from './harness.js'
 

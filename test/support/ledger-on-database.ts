@@ -12,7 +12,7 @@ import { createPostgresProofStore } from '../../src/adapters/postgres/proof-stor
 import { createPostgresPendingErasures } from '../../src/adapters/postgres/pending-erasures.js'
 import { createPostgresSpending } from '../../src/adapters/postgres/spending.js'
 import { decodeMetadata, eventHash, GENESIS_HASH, metadataText } from '../../src/domain/events/codec.js'
-import type { PolicySettings } from '../../src/domain/values/policy.js'
+import type { PolicySettings } from '../../src/domain/values/policy-settings.js'
 import { createLedger } from '../../src/library/create-ledger.js'
 import type { Ledger } from '../../src/index.js'
 import { systemClock } from '../../src/ports/clock.js'

@@ -13,13 +13,15 @@ import {
   type SummarizerRecord,
   type WorkingState,
 } from '../../src/domain/events/index.js'
+import { policySchema } from '../../src/domain/values/policy-settings.js'
 
 const hash = (digit: string): string => digit.repeat(64)
 const START = '2026-03-10T07:51:03.205Z'
 const END = '2026-03-10T08:20:00.000Z'
 
 const configuration: Configuration = {
-  policy: {
+  // A setting that is added later has its value for older events.
+  policy: policySchema.parse({
     modelMaxTokens: 8_000,
     contextBudget: 0.8,
     systemReserve: 100,
@@ -38,7 +40,7 @@ const configuration: Configuration = {
     view: 'clip-archive',
     shape: 'openai',
     fallback: 'extractive',
-  },
+  }),
   settings: { model: 'gpt-4o', modelMaxTokens: 8_000, systemReserve: 100, outputReserve: 200, safetyBuffer: 300 },
   rendererVersion: 1,
   estimator: 'characters-by-script-1',

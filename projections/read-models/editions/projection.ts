@@ -7,6 +7,7 @@
  * an edition does not name the previous one.
  */
 import type { EventData, RecordedEvent, SummarizerRecord, ReplacementType } from '../../../src/domain/events/index.js'
+import { policyForRow } from '../../../src/domain/values/policy-settings.js'
 import type { Projection, Row, RowChange, Table } from '../../engine/projection.js'
 import { inConversation, inEdition, subjectOfEvent, type EditionSubject } from '../../engine/streams.js'
 
@@ -124,7 +125,7 @@ function started(event: RecordedEvent<'EditionStarted'>, edition: EditionSubject
         strategy: summarizer.strategy,
         provider: summarizer.provider,
         model: summarizer.model,
-        configuration: JSON.stringify(configuration),
+        configuration: JSON.stringify({ ...configuration, policy: policyForRow(configuration.policy) }),
         started_revision: conversationRevision,
         cycles: 0,
         messages_compressed: 0,

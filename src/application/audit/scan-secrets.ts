@@ -4,7 +4,7 @@
  */
 import type { RecordedEvent } from '../../domain/events/index.js'
 import { conversationStream, editionOf } from '../../domain/values/ids.js'
-import type { PolicySettings } from '../../domain/values/policy.js'
+import type { PolicySettings } from '../../domain/values/policy-settings.js'
 import { editionStreams, streamsOf } from '../recording/conversation-streams.js'
 import type { Log } from '../recording/load-conversation.js'
 import { decodeEvent, isOfType } from '../recording/read-event.js'

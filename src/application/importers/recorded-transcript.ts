@@ -2,7 +2,7 @@
 import type { MessageToAppend } from '../../domain/decide/index.js'
 import type { Provenance } from '../../domain/events/codec.js'
 import type { EventData, SourcePlace } from '../../domain/events/index.js'
-import type { PolicySettings } from '../../domain/values/policy.js'
+import type { PolicySettings } from '../../domain/values/policy-settings.js'
 import type { Clock } from '../../ports/clock.js'
 import type { CommandFailure, Conversations } from '../recording/handle-command.js'
 import type { Log } from '../recording/load-conversation.js'

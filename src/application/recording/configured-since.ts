@@ -4,7 +4,7 @@
  */
 import { replacementTypes } from '../../domain/events/index.js'
 import { conversationStream } from '../../domain/values/ids.js'
-import { policySettingsSchema, type PolicySettings } from '../../domain/values/policy.js'
+import { policySettingsSchema, type PolicySettings } from '../../domain/values/policy-settings.js'
 import { decodeEvent, isOfType, isReplacement } from './read-event.js'
 import { loadConversation, type Log } from './load-conversation.js'
 

@@ -8,7 +8,8 @@ import type { Chunk, ContextState } from '../conversation/conversation.js'
 import type { LiveMessage } from '../conversation/live-message.js'
 import { legalCuts } from './cut-rules.js'
 import type { EventData, Trigger } from '../events/index.js'
-import { hardLimit, softLimit, type Policy } from '../values/policy.js'
+import { hardLimit, softLimit } from '../values/policy.js'
+import type { Policy } from '../values/policy-settings.js'
 
 interface RecordedChunk {
   readonly kind: 'recorded'

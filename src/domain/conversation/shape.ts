@@ -6,7 +6,7 @@
 import type { Configuration } from '../events/index.js'
 import { SHAPE_RULES, type Shape, type ShapeRules } from '../values/context-shapes.js'
 import { contentText, isInstruction, isTextPart, type ContentPart, type MessageBody } from '../values/message.js'
-import type { Policy } from '../values/policy.js'
+import type { Policy } from '../values/policy-settings.js'
 import { messageTokens, type Estimator } from '../values/tokens.js'
 import type { LiveMessage } from './live-message.js'
 import { shorten } from './shorten.js'

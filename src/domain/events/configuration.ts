@@ -1,6 +1,6 @@
 /** The settings of a conversation or an edition. */
 import { z } from 'zod'
-import { policySchema, policySettingsSchema } from '../values/policy.js'
+import { policySchema, policySettingsSchema } from '../values/policy-settings.js'
 import type { ValuesByField } from './event-definition.js'
 import { count, id } from './fields.js'
 import { inOrder, renamed, within } from './upcast.js'

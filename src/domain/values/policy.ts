@@ -1,136 +1,21 @@
 /**
- * The settings of compaction, their defaults, and the two limits derived from them. The stream records the whole
- * policy, and readers use the recorded one.
+ * Reads the settings of compaction and computes the policy in force, and the two limits derived from it. The stream
+ * records the whole policy, and readers use the recorded one.
  */
-import { DEFAULT_WINDOW_TOKENS, knownWindow, type FindWindow } from './model-windows.js'
 import { either as E } from 'fp-ts'
-import { z } from 'zod'
 import { compileBoundedPattern } from '../../lib/bounded-pattern.js'
 import { notKnown } from '../text/known-names.js'
 import { checkId } from './ids.js'
 import { issueSentence } from './issue-sentence.js'
-import { SHAPES, type Shape } from './context-shapes.js'
-import { VIEWS } from './view-names.js'
-
-const count = z.number().int().nonnegative()
-const positive = z.number().int().positive()
-
-/**
- * The settings that a user may set. Absent ones get their default; `maxSummaryTokens`, `chunkMinTokens` and
- * `chunkMaxTokens` are derived from the others.
- */
-export const policySettingsSchema = z.strictObject({
-  /** The model whose window is used if `modelMaxTokens` is absent. */
-  model: z.string().min(1).optional(),
-  modelMaxTokens: z.number().int().min(256).optional(),
-  /** Share of the window that starts a cycle. */
-  contextBudget: z.number().gt(0).lte(1).optional(),
-  systemReserve: count.optional(),
-  outputReserve: count.optional(),
-  safetyBuffer: count.optional(),
-  /** Fewest messages of a chunk. */
-  chunkSize: positive.optional(),
-  /** Fewest tokens of a chunk; 0 to form chunks by count alone. */
-  chunkMinTokens: count.optional(),
-  /** Most tokens of a chunk: the amount that fits in the summarizer's window. */
-  chunkMaxTokens: positive.optional(),
-  /** Recent messages that are not compacted. */
-  keepRecent: positive.optional(),
-  clipFirst: count.optional(),
-  clipMiddle: count.optional(),
-  clipLast: positive.optional(),
-  /** Batches in addition to those always shown, before the oldest are merged. */
-  buffer: count.optional(),
-  maxSummaryTokens: positive.optional(),
-  temperature: z.number().min(0).max(2).optional(),
-  view: z.enum(VIEWS).optional(),
-  shape: z.enum(SHAPES).optional(),
-  /** The fallback at the hard limit if the summarizer fails. */
-  fallback: z.enum(['extractive', 'none']).optional(),
-  /** Whether secrets are replaced before anything is recorded. */
-  redaction: z.enum(['on', 'off']).optional(),
-  /** Patterns of secrets in addition to the built-in ones, by kind. */
-  secretPatterns: z.record(z.string(), z.string()).optional(),
-  /** Patterns of texts that are no secrets. */
-  secretAllow: z.array(z.string()).readonly().optional(),
-})
-/** The settings as set and recorded. Tokens, messages and batches are whole numbers. */
-export interface PolicySettings {
-  /**
-   * The model whose window is used if `modelMaxTokens` is absent. An unknown name has 128,000 tokens
-   * (`registerModelWindow`).
-   */
-  model?: string | undefined
-  /** The model's context window in tokens; 256 or more. Default: by the model's name, or else 128,000. */
-  modelMaxTokens?: number | undefined
-  /** Share of the window minus the reserves that starts a cycle: above 0, at most 1. Default 0.8. */
-  contextBudget?: number | undefined
-  /** Tokens reserved for text that the host itself puts before the context. Default 0. */
-  systemReserve?: number | undefined
-  /** Tokens reserved for the answer. Default 0. */
-  outputReserve?: number | undefined
-  /** Tokens reserved because estimates are not exact. Default 0. */
-  safetyBuffer?: number | undefined
-  /** Fewest messages of a chunk, which gets one summary. Default 20. */
-  chunkSize?: number | undefined
-  /** Fewest tokens of a chunk; 0 to form chunks by count alone. Default 16 × `maxSummaryTokens`. */
-  chunkMinTokens?: number | undefined
-  /** Most tokens of a chunk. Default 60 % of the summarizer's window. */
-  chunkMaxTokens?: number | undefined
-  /** Recent messages that are not compacted. Default 5. */
-  keepRecent?: number | undefined
-  /** Oldest batches that the clip-archive view always shows. Default 2. */
-  clipFirst?: number | undefined
-  /** Deepest batches among the others that the clip-archive view shows. Default 1. */
-  clipMiddle?: number | undefined
-  /** Newest batches that the clip-archive view always shows; 1 or more. Default 2. */
-  clipLast?: number | undefined
-  /** Batches in addition to those always shown, before the oldest are merged. Default 10. */
-  buffer?: number | undefined
-  /** Most tokens of a summary. Default: a fortieth of the soft limit, at most 1,024. */
-  maxSummaryTokens?: number | undefined
-  /** Temperature for the summarizer's model, 0 to 2. Default 0. */
-  temperature?: number | undefined
-  /** How compacted messages are shown: `working-state` (the default), `clip-archive` or `session-summary`. */
-  view?: (typeof VIEWS)[number] | undefined
-  /**
-   * The API whose rules a context follows: `openai`, `anthropic`, `gemini`, or `strict` (the default), which satisfies
-   * all three.
-   */
-  shape?: Shape | undefined
-  /** The fallback at the hard limit if the summarizer fails: `extractive` (the default), or `none`. */
-  fallback?: 'extractive' | 'none' | undefined
-  /** Whether secrets are replaced before anything is recorded. Default `on`. `verify` reports conversations with `off`. */
-  redaction?: 'on' | 'off' | undefined
-  /** Patterns of secrets in addition to the built-in ones, by kind: `{ 'shop-order': 'ORD-[0-9]{6}' }`. */
-  secretPatterns?: Readonly<Record<string, string>> | undefined
-  /** Patterns of texts that are no secrets. One must match the whole text that would be replaced. */
-  secretAllow?: readonly string[] | undefined
-}
-
-/** The policy in force: a value for every setting. */
-export const policySchema = z.strictObject({
-  modelMaxTokens: positive,
-  contextBudget: z.number(),
-  systemReserve: count,
-  outputReserve: count,
-  safetyBuffer: count,
-  chunkSize: positive,
-  chunkMinTokens: count,
-  chunkMaxTokens: positive,
-  keepRecent: positive,
-  clipFirst: count,
-  clipMiddle: count,
-  clipLast: count,
-  buffer: count,
-  maxSummaryTokens: positive,
-  temperature: z.number(),
-  view: z.enum(VIEWS),
-  shape: z.enum(SHAPES),
-  fallback: z.enum(['extractive', 'none']),
-})
-/** The settings, with all defaults filled in. */
-export type Policy = z.infer<typeof policySchema>
+import { DEFAULT_WINDOW_TOKENS, knownWindow, type FindWindow } from './model-windows.js'
+import {
+  fixedSettings,
+  inListOrder,
+  policySettings,
+  policySettingsSchema,
+  type Policy,
+  type PolicySettings,
+} from './policy-settings.js'
 
 /**
  * Share of the summarizer's window that a chunk may fill. The rest is for the template, the background, the answer and
@@ -170,8 +55,7 @@ export const viewTokens = ({
 export type BadPolicy = { readonly kind: 'BadPolicy'; readonly field: string; readonly detail: string }
 
 /** The message about an unknown setting. */
-const noSetting = (name: string): string =>
-  notKnown(name, Object.keys(policySettingsSchema.shape), 'setting of the policy')
+const noSetting = (name: string): string => notKnown(name, Object.keys(policySettings), 'setting of the policy')
 
 /** The name of a kind of secrets, which is part of each mark. */
 const SECRET_KIND = /^[a-z][a-z0-9-]{0,39}$/u
@@ -226,12 +110,13 @@ export function resolvePolicy(
   summarizerWindowTokens = DEFAULT_WINDOW_TOKENS,
   modelWindow: FindWindow = knownWindow,
 ): E.Either<BadPolicy, Policy> {
+  const fixed = fixedSettings(settings)
   const window = {
     modelMaxTokens: settings.modelMaxTokens ?? modelWindow(settings.model),
-    systemReserve: settings.systemReserve ?? 0,
-    outputReserve: settings.outputReserve ?? 0,
-    safetyBuffer: settings.safetyBuffer ?? 0,
-    contextBudget: settings.contextBudget ?? 0.8,
+    systemReserve: fixed.systemReserve,
+    outputReserve: fixed.outputReserve,
+    safetyBuffer: fixed.safetyBuffer,
+    contextBudget: fixed.contextBudget,
   }
   if (hardLimit(window) < 128) {
     const detail = `leaves ${String(hardLimit(window))} tokens after systemReserve, outputReserve and safetyBuffer: at least 128 are needed`
@@ -244,20 +129,7 @@ export function resolvePolicy(
   const chunkMinTokens = settings.chunkMinTokens ?? CHUNK_IN_SUMMARIES * maxSummaryTokens
   const chunkMaxTokens =
     settings.chunkMaxTokens ?? Math.max(64, Math.floor(summarizerWindowTokens * CHUNK_SHARE_OF_WINDOW))
-  return E.right({
-    ...window,
-    chunkSize: settings.chunkSize ?? 20,
-    chunkMinTokens,
-    chunkMaxTokens,
-    keepRecent: settings.keepRecent ?? 5,
-    clipFirst: settings.clipFirst ?? 2,
-    clipMiddle: settings.clipMiddle ?? 1,
-    clipLast: settings.clipLast ?? 2,
-    buffer: settings.buffer ?? 10,
-    maxSummaryTokens,
-    temperature: settings.temperature ?? 0,
-    view: settings.view ?? 'working-state',
-    shape: settings.shape ?? 'strict',
-    fallback: settings.fallback ?? 'extractive',
-  })
+  const policy = { ...fixed, ...window, maxSummaryTokens, chunkMinTokens, chunkMaxTokens }
+  // Recorded policies begin with the window.
+  return E.right({ ...window, ...inListOrder(policy) })
 }

@@ -1,6 +1,6 @@
 /** Writes to the ledger with the scope, the policy and the actor of a request. */
 import { isLedgerError } from '../../lib/ledger-error.js'
-import type { PolicySettings } from '../../domain/values/policy.js'
+import type { PolicySettings } from '../../domain/values/policy-settings.js'
 import type { AmendOptions, AppendOptions, Ledger, MessageInput, Observation } from '../../library/ledger.js'
 
 import type { ProxyRequest } from '../../application/model-apis/api.js'

@@ -3,7 +3,7 @@
  * what is new, and records the answer after it. The requests of one conversation run one after the other.
  */
 import { LRUCache } from 'lru-cache'
-import type { PolicySettings } from '../../domain/values/policy.js'
+import type { PolicySettings } from '../../domain/values/policy-settings.js'
 import { problem } from '../../library/problem.js'
 import type { Context, Ledger, MessageInput } from '../../library/ledger.js'
 import { createTurns, type Turns } from '../../lib/turns.js'

@@ -3,7 +3,7 @@ import { either as E } from 'fp-ts'
 import { checkId } from '../../domain/values/ids.js'
 import { defaultEstimator } from '../../domain/values/tokens.js'
 import { modelWindow } from '../../ports/model-windows.js'
-import type { PolicySettings } from '../../domain/values/policy.js'
+import type { PolicySettings } from '../../domain/values/policy-settings.js'
 import type { ProxyRequest } from '../../application/model-apis/api.js'
 import { jsonText } from '../../application/model-apis/json.js'
 

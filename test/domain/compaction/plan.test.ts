@@ -14,7 +14,7 @@ import {
   triggerOf,
   type Plan,
 } from '../../../src/domain/compaction/plan.js'
-import type { PolicySettings } from '../../../src/domain/values/policy.js'
+import type { PolicySettings } from '../../../src/domain/values/policy-settings.js'
 import { appended, at, compactionFailed, pinned, summarized } from '../../support/builders.js'
 import { configuredWith, stateAfter } from '../../support/given-events.js'
 

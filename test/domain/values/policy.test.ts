@@ -1,18 +1,17 @@
 /** Sizes, windows and the two limits that follow from them. */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
-import { readFileSync } from 'node:fs'
-import type { z } from 'zod'
+import { z } from 'zod'
+import { hardLimit, parsePolicySettings, resolvePolicy, softLimit } from '../../../src/domain/values/policy.js'
 import {
-  hardLimit,
-  parsePolicySettings,
+  policyForRow,
   policySchema,
+  policySchemaOf,
+  policySettings,
   policySettingsSchema,
-  resolvePolicy,
-  softLimit,
   type Policy,
   type PolicySettings,
-} from '../../../src/domain/values/policy.js'
+} from '../../../src/domain/values/policy-settings.js'
 
 function policy(settings: PolicySettings, summarizerWindow?: number): Policy {
   const resolved = resolvePolicy(settings, summarizerWindow)
@@ -89,15 +88,29 @@ describe('settings', () => {
   })
 })
 
-type Both<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false
-// The interface is written by hand, so that each setting has its comment where somebody sets it; the compiler holds it
-// to the schema.
-const isTheSchemas: Both<Required<z.infer<typeof policySettingsSchema>>, Required<PolicySettings>> = true
+/** Today's settings, and one that a later version adds. */
+const later = {
+  ...policySettings,
+  patience: { kind: 'fixed', value: z.number(), byDefault: 5, before: 0, description: 'Seconds' },
+} as const
+const laterPolicy = policySchemaOf(later)
 
-it('the settings as a type are those of the schema, and each has a comment', () => {
-  expect(isTheSchemas).toBe(true)
-  const [, body = ''] =
-    /^export interface PolicySettings \{\n(.*?)^\}/msu.exec(readFileSync('src/domain/values/policy.ts', 'utf8')) ?? []
-  const commented = [...body.matchAll(/\*\/\n {2}(\w+)\?:/gu)].map(([, name]) => name)
-  expect(commented).toEqual(Object.keys(policySettingsSchema.shape))
+describe('a setting that a later version adds', () => {
+  it('has in the policy of an older event the value from before, and the default in a new one', () => {
+    expect(laterPolicy.parse(policy({}))).toEqual({ ...policy({}), patience: 0 })
+    expect(laterPolicy.parse({ ...policy({}), patience: 5 })).toEqual({ ...policy({}), patience: 5 })
+  })
+
+  it('is an error for an older version, which must not read the policy without it', () => {
+    const read = policySchema.safeParse({ ...policy({}), patience: 5 })
+    expect(read.error?.issues.map(({ message }) => message)).toEqual([
+      'has settings that only a newer version knows: patience',
+    ])
+  })
+
+  it('leaves the rows of older events as they are', () => {
+    const row = (recorded: unknown): unknown => policyForRow(laterPolicy.parse(recorded), later)
+    expect(row(policy({}))).toEqual(policyForRow(policy({})))
+    expect(row({ ...policy({}), patience: 5 })).toEqual({ ...policyForRow(policy({})), patience: 5 })
+  })
 })

@@ -1,6 +1,7 @@
 /** The settings of the policy, from flags, policy files and the config file. */
 import { either as E } from 'fp-ts'
-import { parsePolicySettings, type PolicySettings } from '../../../domain/values/policy.js'
+import { parsePolicySettings } from '../../../domain/values/policy.js'
+import type { PolicySettings } from '../../../domain/values/policy-settings.js'
 import { policyFlags } from '../policy-flags.js'
 import { lastValues, readConfigFile, type ConfigFile, type ConfigSources } from './config-file.js'
 import { badConfig, parseJson, readNamed } from './named-files.js'
