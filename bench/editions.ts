@@ -19,7 +19,7 @@ import { createCompact, isCompactionDue } from '../src/application/compaction/co
 import { createConversations } from '../src/application/recording/handle-command.js'
 import { createRegisterPrompt } from '../src/application/recording/register-prompt.js'
 import { replay, type Replay } from '../src/application/editions/replay.js'
-import { parseMessage } from '../src/domain/values/message.js'
+import { parseMessage } from '../src/domain/values/parse-message.js'
 import type { PolicySettings } from '../src/domain/values/policy-settings.js'
 import { systemClock as clock } from '../src/ports/clock.js'
 import type { LanguageModel } from '../src/ports/language-model.js'

@@ -9,12 +9,11 @@ import { checkId } from '../domain/values/ids.js'
 import {
   bodyOf,
   contentSchema,
-  parseMessage,
-  tooManyValues,
   type MessageBody,
   type MessageInput,
   type NewMessage,
 } from '../domain/values/message.js'
+import { parseMessage, tooManyValues } from '../domain/values/parse-message.js'
 import { modelWindow } from '../ports/model-windows.js'
 import type { Clock } from '../ports/clock.js'
 import type { Conversations } from '../application/recording/handle-command.js'

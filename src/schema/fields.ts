@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { revisionInJson, revisionOrNoneInJson } from '../domain/values/revision.js'
 import type { MessageInput } from '../domain/values/chat-message.js'
-import { roleSchema } from '../domain/values/message.js'
+import { fieldsWith, messageFields, roleSchema } from '../domain/values/message.js'
 import { policySettingsSchema, type PolicySettings } from '../domain/values/policy-settings.js'
 import { parsedByLedger } from './answer.js'
 
@@ -77,28 +77,23 @@ export const policy = parsedByLedger<PolicySettings>(
   }),
 )
 
+/** A field of a message, by its name in input. */
+function outlineOf(field: ReturnType<typeof fieldsWith<'input'>>[number]): readonly [string, z.ZodType] {
+  const { name, value, description } = messageFields[field].input
+  const { $schema: _dialect, ...shape } = z.toJSONSchema(value, { io: 'input', unrepresentable: 'any' })
+  return [
+    name,
+    z
+      .unknown()
+      .optional()
+      .meta({ ...shape, description }),
+  ]
+}
+
 /** A message, as the OpenAI chat API has it, with what the ledger takes besides. The ledger says what is wrong with one. */
 export const message = parsedByLedger<MessageInput>(
   z
-    .looseObject({
-      id: z.string().min(1).optional().meta({ description: 'A repeated id records nothing' }),
-      role: roleSchema,
-      content: z.unknown().optional().meta({ description: 'A text, a list of parts, or null' }),
-      name: z.string().min(1).optional(),
-      tool_calls: z.unknown().optional(),
-      tool_call_id: z.string().min(1).optional(),
-      created_at: z.unknown().optional().meta({ description: 'ISO 8601 with its zone, or milliseconds since 1970' }),
-      pinned: z.boolean().optional(),
-      attributes: z.unknown().optional(),
-      answers: z
-        .unknown()
-        .optional()
-        .meta({ description: 'Revision and hash of the context that the message answers' }),
-      subjects: z
-        .array(z.string().min(1))
-        .optional()
-        .meta({ description: 'Ids of the persons that the message is about, in an erasable ledger' }),
-    })
+    .looseObject({ ...Object.fromEntries(fieldsWith('input').map(outlineOf)), role: roleSchema })
     .meta({ id: 'Message' }),
 )
 

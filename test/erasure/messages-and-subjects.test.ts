@@ -99,6 +99,20 @@ describe('parts of a conversation', () => {
     expect(await ledger.admin.erasure.plan({ subject: 'never seen' })).toEqual([])
   })
 
+  it('a person, also in a message that is repeated after an edit and does not name the person again', async () => {
+    const about = { role: 'user' as const, content: 'heron of anna' }
+    await ledger.compress(
+      [
+        { role: 'user', content: 'one' },
+        { ...about, subjects: ['anna'] },
+      ],
+      'list',
+    )
+    await ledger.compress([{ role: 'user', content: 'two' }, about], 'list')
+    await ledger.admin.erasure.run({ subject: 'anna' }, { reason: 'r' })
+    expect(await everything(ledger)).not.toContain('heron')
+  })
+
   it('a repeated append of an erased message records nothing', async () => {
     await append(0, 4)
     await ledger.admin.erasure.run({ conversationId: 'talk', messageId: 'm1' }, { reason: 'r' })

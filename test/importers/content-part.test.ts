@@ -1,7 +1,8 @@
 import { expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import fc from 'fast-check'
-import { contentText, parseMessage, textOnly } from '../../src/domain/values/message.js'
+import { contentText, textOnly } from '../../src/domain/values/message.js'
+import { parseMessage } from '../../src/domain/values/parse-message.js'
 import { contentOf, refusalOf } from '../../src/application/importers/bodies.js'
 import {
   contentPart,

@@ -8,7 +8,8 @@ import { openaiResponses } from '../../src/application/model-apis/openai-respons
 import { matchRequest } from '../../src/interfaces/proxy/match-request.js'
 import { entriesAfter, newTrackedConversation } from '../../src/interfaces/proxy/tracked-conversation.js'
 import { createSentEventReader, type SentEvent } from '../../src/domain/text/sent-events.js'
-import { parseMessage, toChatMessage } from '../../src/domain/values/message.js'
+import { toChatMessage } from '../../src/domain/values/message.js'
+import { parseMessage } from '../../src/domain/values/parse-message.js'
 import { chat, messages, responses } from '../support/upstream-answers.js'
 import { repeated } from '../support/length.js'
 

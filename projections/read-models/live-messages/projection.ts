@@ -10,7 +10,7 @@ import { authorOfMessage, ownContent } from '../../../src/domain/text/authorship
 import { isBare, openingWords, titleOf } from '../../../src/domain/text/title.js'
 import { storable } from '../../../src/domain/text/terms.js'
 import { KEY_ACTOR } from '../../../src/domain/values/key-actor.js'
-import { textOnly } from '../../../src/domain/values/message.js'
+import { definedFields, fieldsWith, textOnly } from '../../../src/domain/values/message.js'
 import type { EventData, RecordedEvent, ReplacementType } from '../../../src/domain/events/index.js'
 import type { Projection, Row, RowChange, Table } from '../../engine/projection.js'
 import { inConversation, subjectOfEvent } from '../../engine/streams.js'
@@ -118,22 +118,10 @@ const messageKey = (event: RecordedEvent, message_id: string): Row => ({
   message_id,
 })
 
+const bodyFields = fieldsWith('isInRow')
+
 function messageRow(event: RecordedEvent, data: EventData<'MessageAppended'>, revision: number): RowChange {
-  const {
-    messageId,
-    createdAt,
-    tokens,
-    pinned,
-    role,
-    content,
-    name,
-    toolCalls,
-    toolCallId,
-    attributes,
-    extra,
-    answers,
-  } = data
-  const body = { role, content, name, toolCalls, toolCallId, attributes, extra, answers }
+  const { messageId, createdAt, tokens, pinned, role } = data
   // A single literal, since this runs for every message: adding cells to a spread object takes forty times as long.
   const row = {
     conversation_id: subjectOfEvent(event).conversationId,
@@ -143,7 +131,7 @@ function messageRow(event: RecordedEvent, data: EventData<'MessageAppended'>, re
     created_at: createdAt,
     tokens,
     pinned: pinned === true,
-    body: JSON.stringify(body),
+    body: JSON.stringify(definedFields(data, bodyFields)),
   }
   return { op: 'put', table: messages.name, row }
 }

@@ -3,13 +3,8 @@ import { either as E } from 'fp-ts'
 import type { Context } from '../../domain/compaction/context.js'
 import type { LiveMessage } from '../../domain/conversation/live-message.js'
 import { checkId } from '../../domain/values/ids.js'
-import {
-  parseMessage,
-  type BadMessage,
-  type ChatMessage,
-  type MessageInput,
-  type NewMessage,
-} from '../../domain/values/message.js'
+import type { ChatMessage, MessageInput, NewMessage } from '../../domain/values/message.js'
+import { parseMessage, type BadMessage } from '../../domain/values/parse-message.js'
 import type { Changes } from './align-history.js'
 
 const bad = (field: string, detail: string): E.Either<BadMessage, never> =>

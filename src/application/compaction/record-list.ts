@@ -4,7 +4,7 @@ import type { NoContext } from '../../domain/compaction/context.js'
 import type { LiveMessage } from '../../domain/conversation/live-message.js'
 import type { Command, MessageToAppend } from '../../domain/decide/index.js'
 import type { Provenance } from '../../domain/events/codec.js'
-import { messageHash, type NewMessage } from '../../domain/values/message.js'
+import { messageHash, type NewMessage, definedFields, fieldsWith } from '../../domain/values/message.js'
 import type { CommandFailure, Conversations, Handled } from '../recording/handle-command.js'
 import { loadConversation, seeUntil, type Log } from '../recording/load-conversation.js'
 import { originsInForce, spanOf } from '../recording/origins.js'
@@ -80,14 +80,10 @@ function renewed(message: MessageToAppend, withdrawn: readonly LiveMessage[]): M
     withdrawn.find((live) => hostIdOf(live) === hostMessageId && messageHash(live) === messageHash(message)) ??
     withdrawn.find((live) => messageHash(live) === messageHash(message))
   if (before === undefined) return message
-  const { createdAt, attributes, extra, answers, pinned } = before
+  const repeated = fieldsWith('isRepeated').filter((field) => message[field] === undefined)
   return {
     ...message,
-    createdAt: message.createdAt ?? createdAt,
-    ...(pinned || message.pinned === true ? { pinned: true } : {}),
-    ...(message.attributes === undefined && attributes !== undefined ? { attributes } : {}),
-    ...(message.extra === undefined && extra !== undefined ? { extra } : {}),
-    ...(message.answers === undefined && answers !== undefined ? { answers } : {}),
+    ...definedFields({ ...before, pinned: before.pinned ? true : undefined }, repeated),
   }
 }
 

@@ -88,7 +88,7 @@ function noteFor(message: RecordedMessage, index: number, restored: MessageBody)
       index,
       id: messageId,
       at: createdAt,
-      body: exactText(sorted(restored)) === exactText(sorted(body)) ? undefined : body,
+      body: exactText(bodyOf(restored)) === exactText(body) ? undefined : body,
       byProgram: byProgram === true ? true : undefined,
       isError: isError === true ? true : undefined,
       exitCode: typeof exitCode === 'number' ? exitCode : undefined,
@@ -96,9 +96,6 @@ function noteFor(message: RecordedMessage, index: number, restored: MessageBody)
     }),
   }
 }
-
-const sorted = ({ role, content, name, toolCalls, toolCallId, extra }: MessageBody): unknown =>
-  withoutUndefined({ role, content, name, toolCalls, toolCallId, extra })
 
 /** A step without its number and results. */
 function stepFor(message: RecordedMessage, index: number): Omit<AtifStep, 'step_id'> {

@@ -3,7 +3,8 @@ import { either as E } from 'fp-ts'
 import { fileURLToPath } from 'node:url'
 import { isRecord } from '../../lib/is-record.js'
 import { exactText, recordable } from '../../lib/json.js'
-import { parseMessage, type ContentPart, type MessageBody } from '../../domain/values/message.js'
+import { inputOf, type ContentPart, type MessageBody } from '../../domain/values/message.js'
+import { parseMessage } from '../../domain/values/parse-message.js'
 import { withinValues } from './content-part.js'
 import type { SourceLocation } from './transcript.js'
 
@@ -68,9 +69,7 @@ export const roundedText = (value: unknown): string =>
 
 /** Why the ledger would reject a body; undefined if it accepts it. */
 export function refusalOf(body: MessageBody): string | undefined {
-  const { role, content, name, toolCalls, toolCallId, extra } = withinValues(body)
-  const input = { ...extra, role, content, name, tool_calls: toolCalls, tool_call_id: toolCallId }
-  const parsed = parseMessage(recordable(input))
+  const parsed = parseMessage(recordable(inputOf(withinValues(body))))
   return E.isLeft(parsed) ? `${parsed.left.field} ${parsed.left.detail}` : undefined
 }
 

@@ -2,7 +2,8 @@
 import { isRecord } from '../../lib/is-record.js'
 import { countValues, exactText, MOST_MESSAGE_VALUES } from '../../lib/json.js'
 import { foreignMessage } from '../../domain/values/foreign-messages.js'
-import { MESSAGE_FIELDS, type ContentPart, type MessageBody, type ToolCall } from '../../domain/values/message.js'
+import type { ContentPart, MessageBody, ToolCall } from '../../domain/values/message.js'
+import { MESSAGE_FIELDS } from '../../domain/values/parse-message.js'
 import { isTooDeep, MAX_LEVELS } from '../../lib/nesting.js'
 
 /** Maximum nesting depth of a part, so that the content that contains it stays below the limit. */

@@ -3,14 +3,14 @@ import { either as E } from 'fp-ts'
 import type { Conversation } from '../../domain/conversation/conversation.js'
 import type { Command } from '../../domain/decide/index.js'
 import { conversationStream, messageEventId } from '../../domain/values/ids.js'
-import type { MessageBody } from '../../domain/values/message.js'
+import { bodyOf, type MessageBody } from '../../domain/values/message.js'
 import type { BadPolicy } from '../../domain/values/policy.js'
 import { withoutUndefined } from '../../lib/without-undefined.js'
 import { modelWindow } from '../../ports/model-windows.js'
 import { decodeEvent, isOfType } from '../recording/read-event.js'
 import { redactorFor, settingsAfter } from '../recording/redaction.js'
 import type { Redactor } from '../secrets/redact.js'
-import { bodyOf, timeOf, toSourcePlace } from './event-forms.js'
+import { timeOf, toSourcePlace } from './event-forms.js'
 import {
   emptyResult,
   type RecordedConversation,

@@ -1,6 +1,5 @@
 /** Parts of a transcript in the format of events. */
 import type { SourcePlace } from '../../domain/events/index.js'
-import type { MessageBody } from '../../domain/values/message.js'
 import { withoutUndefined } from '../../lib/without-undefined.js'
 import type { MessageItem, SourceLocation } from './transcript.js'
 
@@ -34,7 +33,3 @@ export const usageOf = (usage: MessageItem['usage']): object | undefined =>
         reasoningTokens: countOf(usage.reasoningTokens),
         cost: usage.cost === undefined || !(usage.cost >= 0) ? undefined : usage.cost,
       })
-
-/** A body in the format of events: without undefined fields. */
-export const bodyOf = ({ role, content, name, toolCalls, toolCallId, extra }: MessageBody): MessageBody =>
-  withoutUndefined({ role, content, name, toolCalls, toolCallId, extra })

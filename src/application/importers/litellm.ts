@@ -6,7 +6,8 @@
  * its own. The proxy does not record why messages left a request, so there are no compactions.
  */
 import { either as E } from 'fp-ts'
-import { messageHash, parseMessage, type MessageBody } from '../../domain/values/message.js'
+import { bodyOf, messageHash, type MessageBody } from '../../domain/values/message.js'
+import { parseMessage } from '../../domain/values/parse-message.js'
 import { isRecord } from '../../lib/is-record.js'
 import { recordable } from '../../lib/json.js'
 import { textIn } from '../../lib/text-in.js'
@@ -42,8 +43,7 @@ interface RequestMessage {
 function messageIn(value: unknown): RequestMessage | undefined {
   const parsed = parseMessage(recordable(inputWithinValues(value)))
   if (E.isLeft(parsed)) return undefined
-  const { role, content, name, toolCalls, toolCallId, extra } = parsed.right
-  const body: MessageBody = { role, content, name, toolCalls, toolCallId, extra }
+  const body = bodyOf(parsed.right)
   return { body, hash: messageHash(body) }
 }
 

@@ -4,7 +4,8 @@
  */
 import { either as E } from 'fp-ts'
 import { canonicalJson } from '../../domain/values/hash.js'
-import { parseMessage } from '../../domain/values/message.js'
+import { bodyOf } from '../../domain/values/message.js'
+import { parseMessage } from '../../domain/values/parse-message.js'
 import { isRecord } from '../../lib/is-record.js'
 import { recordable } from '../../lib/json.js'
 import { textIn } from '../../lib/text-in.js'
@@ -45,13 +46,12 @@ function* readLine({ value, where }: TranscriptRecord, contentId: ContentId): Ge
       yield { kind: 'damage', detail: `is no message: ${field} ${detail}`, isCut: false, where: location }
       continue
     }
-    const { role, content, name, toolCalls, toolCallId, extra } = parsed.right
     yield {
       kind: 'message',
       sourceId: location.path,
       part: 0,
-      body: { role, content, name, toolCalls, toolCallId, extra },
-      ...(role === 'assistant' ? { model: textIn(chat['model']) } : {}),
+      body: bodyOf(parsed.right),
+      ...(parsed.right.role === 'assistant' ? { model: textIn(chat['model']) } : {}),
       where: location,
     }
   }

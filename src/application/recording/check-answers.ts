@@ -5,7 +5,7 @@
 import { either as E } from 'fp-ts'
 import type { Conversation } from '../../domain/conversation/conversation.js'
 import type { RecordedEvent } from '../../domain/events/index.js'
-import type { BadMessage } from '../../domain/values/message.js'
+import type { BadMessage } from '../../domain/values/parse-message.js'
 import { VIEWS } from '../../domain/values/view-names.js'
 import { isOfType } from './read-event.js'
 import { loadConversation, type Log } from './load-conversation.js'

@@ -10,7 +10,7 @@ import type { TextKeys } from '../sealing/text-keys.js'
 /** Keyed fingerprint of a message; undefined without a time, since the same words are said again by others. */
 export const fingerprintOf = (
   keys: TextKeys,
-  message: Pick<MessageToAppend, 'role' | 'content' | 'name' | 'toolCalls' | 'toolCallId' | 'createdAt'>,
+  message: Parameters<typeof messageHash>[0] & Pick<MessageToAppend, 'createdAt'>,
 ): string | undefined =>
   message.createdAt === undefined ? undefined : keys.fingerprint('message', messageHash(message), message.createdAt)
 

@@ -1,64 +1,23 @@
 /** A message of the live conversation, built from the event that recorded it. */
-import type { EventData, PlacedEvent } from '../events/index.js'
-import type { MessageBody } from '../values/message.js'
+import type { PlacedEvent } from '../events/index.js'
+import { messageFieldNames, type RecordedMessage } from '../values/message.js'
 
-export interface LiveMessage extends MessageBody {
-  readonly messageId: string
-  readonly revision: number
-  readonly createdAt: string
-  readonly tokens: number
+/** `givenId` is the id that the host uses, if it differs from the recorded one. */
+export interface LiveMessage extends Omit<RecordedMessage, 'pinned'> {
   readonly pinned: boolean
-  readonly attributes?: Readonly<Record<string, unknown>> | undefined
-  readonly answers?: EventData<'MessageAppended'>['answers']
-  readonly leads?: true | undefined
-  /** The id that the host uses, if it differs from the recorded one. */
-  readonly givenId?: string | undefined
-  /** The persons that the message is about, in an erasable ledger. */
-  readonly subjects?: readonly string[] | undefined
-  /** True if its texts were erased. */
-  readonly erased?: true | undefined
+  readonly revision: number
 }
 
 /** The live message that an event records. */
 export const liveMessage = (event: Pick<PlacedEvent<'MessageAppended'>, 'data' | 'revision'>): LiveMessage =>
   liveMessageFrom(event.data, event.revision)
 
-export function liveMessageFrom(data: EventData<'MessageAppended'>, revision: number): LiveMessage {
-  const {
-    messageId,
-    role,
-    content,
-    name,
-    toolCalls,
-    toolCallId,
-    createdAt,
-    tokens,
-    pinned,
-    attributes,
-    extra,
-    answers,
-    leads,
-    givenId,
-    subjects,
-    erased,
-  } = data
-  return {
-    messageId,
-    role,
-    content,
-    name,
-    toolCalls,
-    toolCallId,
-    createdAt,
-    tokens,
-    pinned: pinned === true,
-    attributes,
-    extra,
-    answers,
-    leads,
-    givenId,
-    ...(subjects === undefined ? {} : { subjects }),
-    ...(erased === undefined ? {} : { erased }),
-    revision,
-  }
-}
+/** All fields, absent. Each live message has all of them, in this order. */
+const ABSENT = Object.fromEntries(messageFieldNames.map((field) => [field, undefined]))
+
+export const liveMessageFrom = (data: RecordedMessage, revision: number): LiveMessage => ({
+  ...ABSENT,
+  ...data,
+  pinned: data.pinned === true,
+  revision,
+})

@@ -4,7 +4,7 @@
  */
 import type { CarryForward, Configuration, EventData, ObservedEntry } from '../events/index.js'
 import { canonicalJson } from '../values/hash.js'
-import type { MessageBody, ToolCall } from '../values/message.js'
+import { type MessageBody, type ToolCall, bodyOf } from '../values/message.js'
 import { messageTokens, type FindEstimator } from '../values/tokens.js'
 import type { LiveMessage } from './live-message.js'
 
@@ -50,8 +50,7 @@ type Estimate = (body: MessageBody) => number
 
 function partOf(message: LiveMessage, content: MessageBody['content'] | undefined, estimate: Estimate): ObservedPart {
   if (content === undefined) return { body: message, source: message, tokens: message.tokens }
-  const { role, name, toolCalls, toolCallId, extra } = message
-  const body = { role, content, name, toolCalls, toolCallId, extra }
+  const body = { ...bodyOf(message), content }
   return { body, source: message, tokens: estimate(body) }
 }
 

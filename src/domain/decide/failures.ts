@@ -4,7 +4,7 @@ import { didYouMean } from '../text/known-names.js'
 import type { NoContext } from '../compaction/context.js'
 import type { NotRecordable } from '../events/recordable.js'
 import type { Sentences } from '../values/failure-sentences.js'
-import type { BadMessage } from '../values/message.js'
+import type { BadMessage } from '../values/parse-message.js'
 import type { Rejection } from './index.js'
 
 /** The messages for all failures of the domain. */

@@ -9,6 +9,7 @@ import type { LiveMessage } from '../conversation/live-message.js'
 import { carriedObserved } from '../conversation/observed.js'
 import type { Configuration, EventData, ReplacementType } from '../events/index.js'
 import { hashOf } from '../values/hash.js'
+import { definedFields, messageFieldNames } from '../values/message.js'
 import type { FindWindow } from '../values/model-windows.js'
 import { resolvePolicy, type BadPolicy } from '../values/policy.js'
 import type { Policy, PolicySettings } from '../values/policy-settings.js'
@@ -65,43 +66,11 @@ export function checkPinnedFit(after: Conversation): E.Either<PinnedTooLarge, un
   return E.isLeft(context) && context.left.kind === 'PinnedTooLarge' ? E.left(context.left) : E.right(undefined)
 }
 
-const toRestored = ({
-  messageId,
-  role,
-  content,
-  name,
-  toolCalls,
-  toolCallId,
-  createdAt,
-  tokens,
-  pinned,
-  attributes,
-  extra,
-  answers,
-  leads,
-  givenId,
-  subjects,
-  erased,
-  revision,
-}: LiveMessage): EventData<ReplacementType>['restored'][number] => ({
-  messageId,
-  role,
-  content,
-  ...(name === undefined ? {} : { name }),
-  ...(toolCalls === undefined ? {} : { toolCalls: [...toolCalls] }),
-  ...(toolCallId === undefined ? {} : { toolCallId }),
-  createdAt,
-  tokens,
-  ...(pinned ? { pinned } : {}),
-  ...(attributes === undefined ? {} : { attributes: { ...attributes } }),
-  ...(extra === undefined ? {} : { extra: { ...extra } }),
-  ...(answers === undefined ? {} : { answers }),
-  ...(leads === undefined ? {} : { leads }),
-  ...(givenId === undefined ? {} : { givenId }),
-  ...(subjects === undefined ? {} : { subjects: [...subjects] }),
-  ...(erased === undefined ? {} : { erased }),
-  revision,
-})
+const toRestored = (message: LiveMessage): EventData<ReplacementType>['restored'][number] => {
+  const { messageId, role, content, createdAt, tokens, pinned, revision } = message
+  const fields = definedFields({ ...message, pinned: pinned ? true : undefined }, messageFieldNames)
+  return { ...fields, messageId, role, content, createdAt, tokens, revision }
+}
 
 export interface NewLineage {
   readonly edition: NonNullable<Conversation['lineage']>['edition']

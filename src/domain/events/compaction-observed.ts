@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { contentSchema, openRecordSchema, roleSchema, toolCallSchema } from '../values/message.js'
+import { contentSchema, bodySchema } from '../values/message.js'
 import { count as countText, many } from '../text/count.js'
 import { printable } from '../text/printable.js'
 import { short, sourceText } from './lines.js'
@@ -15,14 +15,7 @@ const contextEntrySchema = z.discriminatedUnion('kind', [
   /** A text that the program inserted: the summary, or an addition to it. */
   z.object({
     kind: z.literal('inserted'),
-    body: z.object({
-      role: roleSchema,
-      content: contentSchema,
-      name: z.string().optional(),
-      toolCalls: z.array(toolCallSchema).readonly().optional(),
-      toolCallId: z.string().optional(),
-      extra: openRecordSchema.optional(),
-    }),
+    body: bodySchema,
     isSummary: z.literal(true).optional(),
   }),
   /** A message that stays but is not in the transcript. */

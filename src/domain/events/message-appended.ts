@@ -1,18 +1,8 @@
-import { z } from 'zod'
-import {
-  answersSchema,
-  contentSchema,
-  contentText,
-  openRecordSchema,
-  roleSchema,
-  toolCallSchema,
-  type Role,
-} from '../values/message.js'
+import { contentText, hasText, messageFieldNames, messageSchema, roleSchema, type Role } from '../values/message.js'
 import { many } from '../text/count.js'
 import { printable } from '../text/printable.js'
 import { defineEvent } from './event-definition.js'
 import { short } from './lines.js'
-import { count, id, time } from './fields.js'
 import { saysNoMore } from './upcast.js'
 import { messageTexts } from './texts.js'
 
@@ -47,33 +37,9 @@ export const messageAppended = defineEvent({
   triggers: true,
   activity: 'create',
   label: 'Message',
-  withoutContent: ['messageId', 'role', 'toolCallId', 'createdAt', 'tokens', 'pinned', 'answers', 'leads', 'givenId'],
+  withoutContent: messageFieldNames.filter((field) => !hasText(field)),
   texts: messageTexts,
-  schema: z.object({
-    messageId: id,
-    role: roleSchema,
-    content: contentSchema,
-    name: z.string().optional(),
-    toolCalls: z.array(toolCallSchema).readonly().optional(),
-    toolCallId: z.string().optional(),
-    createdAt: time,
-    tokens: count,
-    pinned: z.boolean().optional(),
-    attributes: openRecordSchema.optional(),
-    extra: openRecordSchema.optional(),
-    answers: answersSchema.optional(),
-    /**
-     * True if the message leads the conversation although it is not the first: an instruction that replaces a withdrawn
-     * one.
-     */
-    leads: z.literal(true).optional(),
-    /** The persons that the message is about, in an erasable ledger. */
-    subjects: z.array(id).min(1).optional(),
-    /** True if the texts were erased. A reader adds it if the key is destroyed. */
-    erased: z.literal(true).optional(),
-    /** The host's id, if an earlier message has it: this message replaced that one and has its own id. */
-    givenId: id.optional(),
-  }),
+  schema: messageSchema,
   usual: plainMessage,
   upcasters: { 1: saysNoMore },
   tokensFromOutside: ({ tokens }) => ({ tokens }),

@@ -4,6 +4,7 @@
  * texts are encrypted under the key of a unit. If that key is destroyed, the placeholder is what everyone reads.
  */
 import { isRecord } from '../../lib/is-record.js'
+import { fieldsWith, hasText, messageFields } from '../values/message.js'
 
 /** Stands where a text was erased. */
 export const ERASED = '[erased]'
@@ -64,15 +65,20 @@ function erasedCall(call: unknown): unknown {
 
 const erasedCalls: Placeholder = (calls) => (Array.isArray(calls) ? calls.map(erasedCall) : calls)
 
+const MESSAGE_PLACEHOLDERS = {
+  text: (content: unknown) => (content === null ? null : ERASED),
+  calls: erasedCalls,
+  optional: absent,
+  hashes: absent,
+} as const
+
+const placeholdersOf = (fields: readonly ReturnType<typeof fieldsWith<'sealed'>>[number][]): TextGroup['fields'] =>
+  Object.fromEntries(fields.map((name) => [name, MESSAGE_PLACEHOLDERS[messageFields[name].sealed]]))
+
 /** The texts of a message, also of its copy in a checkpoint event. */
-const MESSAGE: TextGroup['fields'] = {
-  content: (content) => (content === null ? null : ERASED),
-  name: absent,
-  toolCalls: erasedCalls,
-  attributes: absent,
-  extra: absent,
-  subjects: absent,
-}
+const MESSAGE = placeholdersOf(fieldsWith('sealed').filter(hasText))
+/** Hashes that cover other messages too. */
+const HASHES = placeholdersOf(fieldsWith('sealed').filter((name) => !hasText(name)))
 
 const BATCH: TextGroup['fields'] = { content: erasedText, sections: absent }
 
@@ -110,8 +116,7 @@ export const NO_TEXTS: readonly TextGroup[] = []
 
 export const messageTexts: readonly TextGroup[] = [
   { at: [], unit: (message) => messageUnit(field(message, 'messageId')), fields: MESSAGE },
-  // The hash of the context that the message answers covers other messages too.
-  { at: [], unit: whole, fields: { answers: absent }, unmarked: true },
+  { at: [], unit: whole, fields: HASHES, unmarked: true },
 ]
 
 export const chunkTexts: readonly TextGroup[] = [

@@ -1,18 +1,10 @@
 /**
- * A chat message in three forms: as recorded, as the OpenAI chat API takes it, and as input. Unknown parts, calls and
- * fields pass through unchanged.
+ * A chat message: its fields, each stated once, and everything that derives from them. Unknown parts, calls and fields pass through
+ * unchanged. `parse-message.ts` reads input.
  */
-import { either as E } from 'fp-ts'
 import { z } from 'zod'
-import type { ChatMessage } from './chat-message.js'
-import { foreignMessage } from './foreign-messages.js'
+import type { ChatMessage, MessageInput } from './chat-message.js'
 import { hashOf } from './hash.js'
-import { issueSentence } from './issue-sentence.js'
-import { nearest } from '../text/edit-distance.js'
-import { respelt } from '../text/known-names.js'
-import { countValues, MOST_MESSAGE_VALUES } from '../../lib/json.js'
-import { isTooDeep, MAX_LEVELS } from '../../lib/nesting.js'
-import { thrownSentence } from './thrown.js'
 
 export type { ChatMessage, MessageInput } from './chat-message.js'
 
@@ -34,7 +26,7 @@ function passThrough<Schema extends z.ZodType>(schema: Schema): z.ZodType<z.outp
 }
 
 /** Unknown fields, unchanged. */
-export const openRecordSchema = passThrough(z.record(z.string(), z.unknown()))
+const openRecordSchema = passThrough(z.record(z.string(), z.unknown()))
 
 const contentPartSchema = passThrough(z.looseObject({ type: z.string() }))
 /** A content part; only its `type` is required. */
@@ -47,7 +39,7 @@ const looseCallSchema = z.looseObject({
 })
 type LooseCall = z.output<typeof looseCallSchema>
 /** A tool call. The form `function` can be shown, shortened and searched; other forms pass through. */
-export const toolCallSchema = passThrough(looseCallSchema).transform((call): LooseCall & { type: string } => ({
+const toolCallSchema = passThrough(looseCallSchema).transform((call): LooseCall & { type: string } => ({
   ...call,
   type: call.type ?? 'function',
 }))
@@ -56,55 +48,249 @@ export type ToolCall = z.infer<typeof toolCallSchema>
 export const contentSchema = z.union([z.string(), z.array(contentPartSchema).readonly(), z.null()])
 
 /** Revision and hash of the context that an assistant message answers. */
-export const answersSchema = z.object({ revision: z.string().regex(/^\d+$/), hash: z.string().regex(/^[0-9a-f]{64}$/) })
+const answersSchema = z.object({ revision: z.string().regex(/^\d+$/), hash: z.string().regex(/^[0-9a-f]{64}$/) })
 
+const timeSchema = z
+  .union([z.iso.datetime({ offset: true }), z.number().int().nonnegative(), z.date()])
+  .transform((time) => new Date(time))
+  // Microseconds mistaken for milliseconds give the year 55,840. ISO 8601 writes it with a sign, and no reader of the
+  // log accepts that.
+  .refine(
+    (time) => /^\d{4}-/u.test(Number.isNaN(time.getTime()) ? '' : time.toISOString()),
+    'is no time between the years 0 and 9999 (a number counts milliseconds)',
+  )
+  .transform((time) => time.toISOString())
+
+/** Ids of persons, each once. */
+const subjectsSchema = z
+  .array(z.string().min(1).max(512))
+  .min(1)
+  .transform((subjects) => [...new Set(subjects)])
+
+/** The properties of a field of a message. */
+interface MessageField {
+  /** The schema of its values in events. */
+  readonly recorded: z.ZodType
+  /** Its name and values in input. Absent if only the ledger sets it. */
+  readonly input?: { readonly name: string; readonly value: z.ZodType; readonly description: string }
+  /** True if it is part of the body, which a context contains. */
+  readonly isBody?: true
+  /** True if messages that differ in it are different messages. */
+  readonly isIdentity?: true
+  /** True if a message that a host's list repeats has it from the earlier one. */
+  readonly isRepeated?: true
+  /** True if it is in the row of a live message, in the column `body`. */
+  readonly isInRow?: true
+  /**
+   * What an erasable ledger seals: a `text`, which is a placeholder after an erasure; `calls`, which keep their ids and
+   * names; an `optional` value, which is absent after it; or `hashes` of other texts too, which every reader may see. Absent
+   * if the field has no text.
+   */
+  readonly sealed?: 'text' | 'calls' | 'optional' | 'hashes'
+}
+
+const nonEmpty = z.string().min(1)
+
+/** All fields of a recorded message, in the order of their texts in events. */
+export const messageFields = {
+  messageId: {
+    recorded: nonEmpty,
+    input: { name: 'id', value: nonEmpty.optional(), description: 'A repeated id records nothing' },
+  },
+  role: {
+    recorded: roleSchema,
+    input: { name: 'role', value: roleSchema, description: 'Role of the author' },
+    isBody: true,
+    isIdentity: true,
+    isInRow: true,
+  },
+  content: {
+    recorded: contentSchema,
+    input: { name: 'content', value: contentSchema.optional(), description: 'A text, a list of parts, or null' },
+    isBody: true,
+    isIdentity: true,
+    isInRow: true,
+    sealed: 'text',
+  },
+  name: {
+    recorded: z.string().optional(),
+    input: { name: 'name', value: nonEmpty.optional(), description: 'Name of the author' },
+    isBody: true,
+    isIdentity: true,
+    isInRow: true,
+    sealed: 'optional',
+  },
+  toolCalls: {
+    recorded: z.array(toolCallSchema).readonly().optional(),
+    input: {
+      name: 'tool_calls',
+      value: z.array(toolCallSchema).readonly().nullish(),
+      description: 'Tool calls of an assistant message',
+    },
+    isBody: true,
+    isIdentity: true,
+    isInRow: true,
+    sealed: 'calls',
+  },
+  toolCallId: {
+    recorded: z.string().optional(),
+    input: {
+      name: 'tool_call_id',
+      value: nonEmpty.optional(),
+      description: 'Id of the call that a tool message answers',
+    },
+    isBody: true,
+    isIdentity: true,
+    isInRow: true,
+  },
+  createdAt: {
+    recorded: z.iso.datetime(),
+    input: {
+      name: 'created_at',
+      value: timeSchema.optional(),
+      description: 'ISO 8601 with its zone, or milliseconds since 1970',
+    },
+    isRepeated: true,
+  },
+  tokens: { recorded: z.number().int().nonnegative() },
+  pinned: {
+    recorded: z.boolean().optional(),
+    input: {
+      name: 'pinned',
+      value: z.boolean().optional(),
+      description: 'Excludes the message from compaction and always shows it word for word',
+    },
+    isRepeated: true,
+  },
+  attributes: {
+    recorded: openRecordSchema.optional(),
+    input: {
+      name: 'attributes',
+      value: openRecordSchema.optional(),
+      description: 'Any JSON data, never sent to a model',
+    },
+    isRepeated: true,
+    isInRow: true,
+    sealed: 'optional',
+  },
+  /** Fields of a provider, unchanged. In input they are fields of the message itself. */
+  extra: {
+    recorded: openRecordSchema.optional(),
+    isBody: true,
+    isRepeated: true,
+    isInRow: true,
+    sealed: 'optional',
+  },
+  answers: {
+    recorded: answersSchema.optional(),
+    input: {
+      name: 'answers',
+      value: answersSchema.optional(),
+      description: 'Revision and hash of the context that the message answers',
+    },
+    isRepeated: true,
+    isInRow: true,
+    sealed: 'hashes',
+  },
+  /**
+   * True if the message leads the conversation although it is not the first: an instruction that replaces a withdrawn
+   * one.
+   */
+  leads: { recorded: z.literal(true).optional() },
+  subjects: {
+    recorded: z.array(nonEmpty).min(1).readonly().optional(),
+    input: {
+      name: 'subjects',
+      value: subjectsSchema.optional(),
+      description: 'Ids of the persons that the message is about, in an erasable ledger',
+    },
+    isRepeated: true,
+    sealed: 'optional',
+  },
+  /** True if the texts were erased. A reader adds it if the key is destroyed. */
+  erased: { recorded: z.literal(true).optional() },
+  /** The host's id, if an earlier message has it: this message replaced that one and has its own id. */
+  givenId: { recorded: nonEmpty.optional() },
+} as const satisfies Readonly<Record<string, MessageField>>
+
+type Fields = typeof messageFields
+export type MessageFieldName = keyof Fields
+type NamesWith<Property extends keyof MessageField> = {
+  [Name in MessageFieldName]: Fields[Name] extends Record<Property, unknown> ? Name : never
+}[MessageFieldName]
+
+/* oxlint-disable typescript/no-unsafe-type-assertion -- the keys of the list are the names of the fields */
+/** The fields of which something is stated, in the order of the list. */
+export const fieldsWith = <Property extends keyof MessageField>(property: Property): readonly NamesWith<Property>[] =>
+  Object.entries<MessageField>(messageFields)
+    .filter(([, field]) => field[property] !== undefined)
+    .map(([field]) => field as NamesWith<Property>)
+
+/** The schemas of some fields in events. */
+export const recordedShape = <Name extends MessageFieldName>(
+  names: readonly Name[],
+): { readonly [Field in Name]: Fields[Field]['recorded'] } =>
+  Object.fromEntries(names.map((field) => [field, messageFields[field].recorded])) as {
+    readonly [Field in Name]: Fields[Field]['recorded']
+  }
+
+export const messageFieldNames = Object.keys(messageFields) as readonly MessageFieldName[]
+/* oxlint-enable typescript/no-unsafe-type-assertion */
+
+/** Whether a field has text of a person, a model, a tool or a file. */
+export function hasText(name: MessageFieldName): boolean {
+  const { sealed }: MessageField = messageFields[name]
+  return sealed !== undefined && sealed !== 'hashes'
+}
+
+/** The schema of a message in an event. */
+export const messageSchema = z.object(recordedShape(messageFieldNames))
+/** A message as an event has it. */
+export type RecordedMessage = Readonly<z.infer<typeof messageSchema>>
+
+const bodyFields = fieldsWith('isBody')
+/** The schema of a body in an event. */
+export const bodySchema = z.object(recordedShape(bodyFields))
 /** The content of a message, without its id and metadata. */
-export interface MessageBody {
-  readonly role: Role
-  readonly content: string | readonly ContentPart[] | null
-  readonly name?: string | undefined
-  readonly toolCalls?: readonly ToolCall[] | undefined
-  readonly toolCallId?: string | undefined
-  readonly extra?: Readonly<Record<string, unknown>> | undefined
+export interface MessageBody extends Readonly<z.infer<typeof bodySchema>> {}
+
+/** A copy of some fields, in the given order. Undefined fields are absent. */
+export function definedFields<Message extends object, Name extends keyof Message>(
+  message: Message,
+  names: readonly Name[],
+): { [Field in Name]?: Exclude<Message[Field], undefined> } {
+  const copy: { [Field in Name]?: Message[Field] } = {}
+  for (const field of names) if (message[field] !== undefined) copy[field] = message[field]
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without undefined values
+  return copy as { [Field in Name]?: Exclude<Message[Field], undefined> }
 }
 
 /** Copies only the body, without undefined fields, as events record it. */
-export function bodyOf({ role, content, name, toolCalls, toolCallId, extra }: MessageBody): MessageBody {
-  return {
-    role,
-    content,
-    ...(name === undefined ? {} : { name }),
-    ...(toolCalls === undefined ? {} : { toolCalls }),
-    ...(toolCallId === undefined ? {} : { toolCallId }),
-    ...(extra === undefined ? {} : { extra }),
-  }
-}
+export const bodyOf = (message: MessageBody): MessageBody => ({
+  role: message.role,
+  content: message.content,
+  ...definedFields(message, bodyFields),
+})
 
-/** A parsed message that is not recorded yet. */
-export interface NewMessage extends MessageBody {
-  /** Default: derived from the conversation and the position. */
-  readonly messageId?: string | undefined
-  readonly createdAt?: string | undefined
-  readonly pinned?: boolean | undefined
-  readonly attributes?: Readonly<Record<string, unknown>> | undefined
-  readonly answers?: z.infer<typeof answersSchema> | undefined
-  /** The persons that the message is about. Only in an erasable ledger. */
-  readonly subjects?: readonly string[] | undefined
-}
+/**
+ * A parsed message that is not recorded yet. The default of an id is derived from the conversation and the position.
+ * Subjects occur only in an erasable ledger.
+ */
+export interface NewMessage
+  extends MessageBody, Partial<Omit<Pick<RecordedMessage, NamesWith<'input'>>, keyof MessageBody>> {}
+
+const identityFields = fieldsWith('isIdentity')
 
 /**
  * Hash that decides whether two messages are the same. It covers role, content, name, calls and call id, but not time,
- * tokens, attributes or unknown fields.
+ * tokens, attributes or unknown fields. Null content is like an empty text, and no calls like an empty list.
  */
-export function messageHash(message: MessageBody): string {
-  const { role, content, name, toolCalls, toolCallId } = message
-  return hashOf({
-    role,
-    content: content ?? '',
-    name,
-    toolCalls: toolCalls?.length === 0 ? undefined : toolCalls,
-    toolCallId,
-  })
+export function messageHash(message: Pick<MessageBody, (typeof identityFields)[number]>): string {
+  const identity: Record<string, unknown> = {}
+  for (const field of identityFields) identity[field] = message[field]
+  identity['content'] = message.content ?? ''
+  if (message.toolCalls?.length === 0) identity['toolCalls'] = undefined
+  return hashOf(identity)
 }
 
 /** Whether two messages have the same content. */
@@ -142,219 +328,39 @@ const isLeadingRole = (role: Role): boolean => role === 'system' || role === 'de
  */
 export const isInstruction = (message: { readonly role: Role }): boolean => isLeadingRole(message.role)
 
-const timeSchema = z
-  .union([z.iso.datetime({ offset: true }), z.number().int().nonnegative(), z.date()])
-  .transform((time) => new Date(time))
-  // Microseconds mistaken for milliseconds give the year 55,840. ISO 8601 writes it with a sign, and no reader of the
-  // log accepts that.
-  .refine(
-    (time) => /^\d{4}-/u.test(Number.isNaN(time.getTime()) ? '' : time.toISOString()),
-    'is no time between the years 0 and 9999 (a number counts milliseconds)',
-  )
-  .transform((time) => time.toISOString())
-
-/** Ids of persons, each once. */
-const subjectsSchema = z
-  .array(z.string().min(1).max(512))
-  .min(1)
-  .transform((subjects) => [...new Set(subjects)])
-
-// Input messages of any origin: the OpenAI chat API, and JSON Lines files.
-const inputSchema = z.looseObject({
-  id: z.string().min(1).optional(),
-  role: roleSchema,
-  content: contentSchema.optional(),
-  name: z.string().min(1).optional(),
-  tool_calls: z.array(toolCallSchema).readonly().nullish(),
-  tool_call_id: z.string().min(1).optional(),
-  created_at: timeSchema.optional(),
-  pinned: z.boolean().optional(),
-  attributes: openRecordSchema.optional(),
-  answers: answersSchema.optional(),
-  subjects: subjectsSchema.optional(),
-  kind: z.string().optional(),
-  is_error: z.boolean().optional(),
-})
-
-export type BadMessage = { readonly kind: 'BadMessage'; readonly field: string; readonly detail: string }
-
-/**
- * A deep copy of a value through JSON, which the caller cannot change later. Undefined if the value has no JSON form (a
- * cycle, a big integer).
- */
-function asJson<Value>(value: Value): Value | undefined {
-  try {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- values that JSON changes (a date, a NaN) occur only in fields of unknown type
-    return JSON.parse(JSON.stringify(value)) as Value
-  } catch {
-    return undefined
-  }
-}
-
-/**
- * The field with the most JSON values of a message that has too many of them; undefined for any other message. A cycle
- * has no number of values.
- */
-export function tooManyValues(input: object): BadMessage | undefined {
-  if (countValues(input, MOST_MESSAGE_VALUES) <= MOST_MESSAGE_VALUES || asJson(input) === undefined) return undefined
-  const counts = Object.entries(input).map(([name, value]) => ({
-    name,
-    values: countValues(value, MOST_MESSAGE_VALUES),
-  }))
-  const largest = counts.reduce((most, each) => (each.values > most.values ? each : most), {
-    name: 'message',
-    values: 0,
-  })
-  const limit = String(MOST_MESSAGE_VALUES)
-  return {
-    kind: 'BadMessage',
-    field: largest.name,
-    detail: `has too many JSON values: a message has at most ${limit}, so send large data as a text`,
-  }
-}
-
-/** The names of a message's fields. All others belong to a provider. */
-export const MESSAGE_FIELDS: readonly string[] = Object.keys(inputSchema.shape)
-
-/**
- * An unknown field that was probably meant as a known one: a different spelling (`toolCalls`), or a typing error in the
- * name of an absent field. All other unknown fields belong to a provider and are recorded: `context` is not a
- * misspelling if `content` is present.
- */
-function misspelledField(input: object): BadMessage | undefined {
-  const missing = MESSAGE_FIELDS.filter((name) => !(name in input) && name.length > 2)
-  for (const field of Object.keys(input)) {
-    if (MESSAGE_FIELDS.includes(field)) continue
-    const near = respelt(field, MESSAGE_FIELDS) ?? (field.length > 3 ? nearest(field, missing) : undefined)
-    if (near !== undefined)
-      return { kind: 'BadMessage', field, detail: `is no field of a message: did you mean ${near}?` }
-  }
-  return undefined
-}
-
-/**
- * Parses an input message. Provider fields go to `extra`. Returns an error that names the field if a field is wrong or
- * the message belongs to another API.
- */
-export function parseMessage(input: unknown): E.Either<BadMessage, NewMessage> {
-  try {
-    return readMessage(input)
-  } catch (error) {
-    // A getter of the caller's object may throw.
-    return E.left({ kind: 'BadMessage', field: 'message', detail: `cannot be read: ${thrownSentence(error)}` })
-  }
-}
-
-function readMessage(input: unknown): E.Either<BadMessage, NewMessage> {
-  const large = typeof input === 'object' && input !== null ? tooManyValues(input) : undefined
-  if (large !== undefined) return E.left(large)
-  const foreign = foreignMessage(input)
-  if (foreign !== undefined) return E.left({ kind: 'BadMessage', ...foreign })
-  const wrong = typeof input === 'object' && input !== null ? misspelledField(input) : undefined
-  if (wrong !== undefined) return E.left(wrong)
-  const parsed = inputSchema.safeParse(input)
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0]
-    return E.left({
-      kind: 'BadMessage',
-      field: issue?.path.join('.') || 'message',
-      detail: issueSentence(issue),
-    })
-  }
-  const {
-    id,
-    role,
-    content,
-    name,
-    tool_calls,
-    tool_call_id,
-    created_at,
-    pinned,
-    attributes,
-    answers,
-    subjects,
-    kind,
-    is_error,
-    ...unknown
-  } = parsed.data
-  const bad = (field: string, detail: string): E.Either<BadMessage, NewMessage> =>
-    E.left({ kind: 'BadMessage', field, detail })
-  // Copy: later changes by the caller must not change the recorded message, and values without a JSON form are not
-  // recorded.
-  const plain = asJson({
-    parts: typeof content === 'string' ? undefined : content,
-    calls: tool_calls,
-    extra: unknown,
-    attributeData: {
-      ...attributes,
-      ...(kind === undefined ? {} : { kind }),
-      ...(is_error === undefined ? {} : { isError: is_error }),
-    },
-  })
-  if (plain === undefined) return bad('message', 'holds what JSON cannot say (a cycle, a big integer)')
-  const { parts, calls, extra, attributeData } = plain
-  for (const [field, value] of Object.entries({
-    content: parts,
-    tool_calls: calls,
-    attributes: attributeData,
-    ...extra,
-  })) {
-    if (isTooDeep(value)) return bad(field, `is nested deeper than ${String(MAX_LEVELS)} levels`)
-  }
-  if (role === 'tool' && tool_call_id === undefined)
-    return bad('tool_call_id', 'is missing: a tool result names the call that it answers')
-  if (role !== 'assistant' && tool_calls !== undefined && tool_calls !== null && tool_calls.length > 0)
-    return bad('tool_calls', 'belong to an assistant message')
-  if (role !== 'assistant' && answers !== undefined) return bad('answers', 'belongs to an assistant message')
-  if (role !== 'tool' && tool_call_id !== undefined) return bad('tool_call_id', 'belongs to a tool message')
-  if ((content === undefined || content === null) && role !== 'assistant') return bad('content', 'is missing')
-  if ((content === undefined || content === null) && (tool_calls ?? []).length === 0 && Object.keys(extra).length === 0)
-    return bad('content', 'is missing, and there is no tool call')
-  const callIds = (tool_calls ?? []).map((call) => call.id)
-  if (new Set(callIds).size !== callIds.length) return bad('tool_calls', 'use the same call id twice')
-  const empty = (tool_calls ?? []).findIndex((call) => call.type === 'function' && call.function === undefined)
-  if (empty !== -1)
-    return bad(
-      `tool_calls.${String(empty)}.function`,
-      'is missing: a call of a function has its name and its arguments there',
-    )
-  return E.right({
-    ...(id === undefined ? {} : { messageId: id }),
-    role,
-    content: typeof content === 'string' ? content : (parts ?? null),
-    ...(name === undefined ? {} : { name }),
-    ...(calls === undefined || calls === null || calls.length === 0 ? {} : { toolCalls: calls }),
-    ...(tool_call_id === undefined ? {} : { toolCallId: tool_call_id }),
-    ...(created_at === undefined ? {} : { createdAt: created_at }),
-    ...(pinned === true ? { pinned } : {}),
-    ...(Object.keys(attributeData).length === 0 ? {} : { attributes: attributeData }),
-    ...(Object.keys(extra).length === 0 ? {} : { extra }),
-    ...(answers === undefined ? {} : { answers }),
-    ...(subjects === undefined ? {} : { subjects }),
-  })
-}
-
 /**
  * The name in the form that the API accepts: no white space, angle brackets, bars or slashes, at most 64 characters.
  * The log keeps the original.
  */
 export const apiName = (name: string): string => name.replaceAll(/[\s<|\\/>]+/gu, '_').slice(0, 64)
 
+const bodyInputs = bodyFields.flatMap((field) => {
+  const { input }: MessageField = messageFields[field]
+  return input === undefined ? [] : [[field, input.name] as const]
+})
+
+/**
+ * A body as input: in the names of the OpenAI chat API. Unknown fields come first, then role, content, name, calls and
+ * call id.
+ */
+export function inputOf(body: MessageBody): Omit<MessageInput, 'role'> & Pick<MessageBody, 'role'> {
+  const input: Record<string, unknown> = { ...body.extra }
+  for (const [field, inputName] of bodyInputs) if (body[field] !== undefined) input[inputName] = body[field]
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the names and values of the list of fields
+  return input as unknown as ReturnType<typeof inputOf>
+}
+
 /**
  * A message for the OpenAI chat API. The result is a copy that the caller may change. Unknown parts, calls and fields
- * have their keys in the original order. The fields of the message itself always have the same order: unknown fields,
- * role, content, name, calls, call id.
+ * have their keys in the original order.
  */
 export function toChatMessage(message: MessageBody): ChatMessage {
-  const chat = {
-    ...message.extra,
-    role: message.role,
+  const chat = inputOf(message)
+  // Unknown parts and calls are returned as they were recorded, and the type does not describe them.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return Object.assign(chat, {
     content: typeof message.content === 'string' ? message.content : structuredClone(message.content),
     ...(message.name === undefined ? {} : { name: apiName(message.name) }),
     ...(message.toolCalls === undefined ? {} : { tool_calls: message.toolCalls.map((call) => structuredClone(call)) }),
-    ...(message.toolCallId === undefined ? {} : { tool_call_id: message.toolCallId }),
-  }
-  // Unknown parts and calls are returned as they were recorded, and the type does not describe them.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return chat as ChatMessage
+  }) as ChatMessage
 }

@@ -162,7 +162,7 @@ export const policyForRow = (
 
 // Both schemas have exactly the settings of the list, which the types of their fields cannot say.
 /* oxlint-disable typescript/no-unsafe-type-assertion */
-/** The schema of what a user sets. It also reads the settings in events. */
+/** The schema of the settings of a user. It also reads the settings in events. */
 export const policySettingsSchema = z.strictObject(
   Object.fromEntries(
     Object.entries(policySettings).map(([name, { value, description }]) => [
@@ -174,7 +174,7 @@ export const policySettingsSchema = z.strictObject(
 /** The schema of a recorded policy. */
 export const policySchema = policySchemaOf(policySettings) as unknown as z.ZodType<Policy, Partial<Policy>>
 
-/** The settings with fixed defaults: what was set, otherwise the default. */
+/** The settings with fixed defaults. The default applies if the user set no value. */
 export const fixedSettings = (settings: PolicySettings): FixedSettings =>
   Object.fromEntries(
     inPolicy(policySettings)

@@ -1,4 +1,5 @@
 /** Writes to the ledger with the scope, the policy and the actor of a request. */
+import { inputOf } from '../../domain/values/message.js'
 import { isLedgerError } from '../../lib/ledger-error.js'
 import type { PolicySettings } from '../../domain/values/policy-settings.js'
 import type { AmendOptions, AppendOptions, Ledger, MessageInput, Observation } from '../../library/ledger.js'
@@ -80,16 +81,8 @@ export class LedgerWriter {
     for await (const event of this.ledger.log(conversationId)) {
       if (event.type === 'MessagesWithdrawn') for (const { messageId } of event.data.messages) inputs.delete(messageId)
       if (event.type !== 'MessageAppended') continue
-      const { messageId, role, content, name, toolCalls, toolCallId, extra } = event.data
-      inputs.set(messageId, {
-        ...extra,
-        id: messageId,
-        role,
-        content,
-        ...(name === undefined ? {} : { name }),
-        ...(toolCalls === undefined ? {} : { tool_calls: toolCalls }),
-        ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
-      })
+      const { messageId } = event.data
+      inputs.set(messageId, { ...inputOf(event.data), id: messageId })
     }
     return inputs
   }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Batch } from '../../domain/conversation/batch.js'
 import { SHAPES } from '../../domain/values/context-shapes.js'
 import type { ChatMessage } from '../../domain/values/chat-message.js'
-import { roleSchema, type MessageBody } from '../../domain/values/message.js'
+import { type MessageBody, messageFieldNames, recordedShape } from '../../domain/values/message.js'
 import { VIEWS } from '../../domain/values/view-names.js'
 import { count, oneOf, optional, orUndefined, record, tokens, verbatim } from '../answer.js'
 import { revision, time } from '../fields.js'
@@ -69,22 +69,15 @@ export const context = record({
 
 /** A live message. */
 export const liveMessage = record({
-  messageId: z.string(),
-  role: roleSchema,
+  ...recordedShape(messageFieldNames),
   content: verbatim<MessageBody['content']>(['string', 'array', 'null'], 'A text, a list of parts, or null'),
-  name: z.string().optional(),
   toolCalls: verbatim<NonNullable<MessageBody['toolCalls']>>('array', 'Tool calls of the message').optional(),
-  toolCallId: z.string().optional(),
   createdAt: time,
   tokens,
   pinned: z.boolean(),
   attributes: open.optional(),
   extra: open.optional(),
   answers: answers.optional(),
-  leads: z.literal(true).optional(),
-  givenId: z.string().optional(),
-  subjects: z.array(z.string()).optional(),
-  erased: z.literal(true).optional(),
   revision,
 }).meta({ id: 'LiveMessage' })
 

@@ -1,6 +1,6 @@
 /** Transcripts that another machine reads and sends. */
 import { z } from 'zod'
-import { contentSchema, openRecordSchema, roleSchema } from '../../domain/values/message.js'
+import { bodySchema, contentSchema } from '../../domain/values/message.js'
 import { count, optional, orUndefined, record } from '../answer.js'
 import { MOST_LISTED, revision } from '../fields.js'
 import { route } from '../route.js'
@@ -19,9 +19,8 @@ const usage = z.strictObject({
   cost: amount,
 })
 const body = z.strictObject({
-  role: roleSchema,
-  content: contentSchema,
-  name: z.string().optional(),
+  ...bodySchema.shape,
+  // The body is passed on as it came.
   toolCalls: z
     .array(
       z.looseObject({
@@ -31,8 +30,6 @@ const body = z.strictObject({
       }),
     )
     .optional(),
-  toolCallId: z.string().optional(),
-  extra: openRecordSchema.optional(),
 })
 const parent = z.strictObject({ sourceId: id, how: z.enum(['sub-agent', 'fork']), callId: z.string().optional() })
 const entry = z.discriminatedUnion('kind', [

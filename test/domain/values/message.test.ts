@@ -2,7 +2,14 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { either as E } from 'fp-ts'
-import { contentText, parseMessage, sameMessage, toChatMessage } from '../../../src/domain/values/message.js'
+import {
+  contentText,
+  messageFields,
+  sameMessage,
+  toChatMessage,
+  type MessageInput,
+} from '../../../src/domain/values/message.js'
+import { parseMessage } from '../../../src/domain/values/parse-message.js'
 import { messageOf } from '../../support/harness.js'
 
 const call = { id: 'x', type: 'function', function: { name: 'run', arguments: '{}' } }
@@ -350,4 +357,15 @@ it('parts that are no text are named', () => {
     ]),
   ).toBe('look\n[image_url]\nthere')
   expect(contentText(null)).toBe('')
+})
+
+// `MessageInput` is written by hand, so that editors show a description of each field.
+type Fields = typeof messageFields
+type InputName = {
+  [Name in keyof Fields]: Fields[Name] extends { readonly input: { readonly name: infer Input } } ? Input : never
+}[keyof Fields]
+const withoutType: Exclude<InputName, keyof MessageInput>[] = []
+
+it('each field of a message that a caller may set is in the type of the input', () => {
+  expect(withoutType).toEqual([])
 })

@@ -1,7 +1,8 @@
 /** Records the messages of one file in its conversation. */
 import { isLedgerError, LedgerError } from '../../../lib/ledger-error.js'
 import { either as E } from 'fp-ts'
-import { messageHash, parseMessage } from '../../../domain/values/message.js'
+import { messageHash } from '../../../domain/values/message.js'
+import { parseMessage } from '../../../domain/values/parse-message.js'
 import { withinValues } from '../../../application/importers/content-part.js'
 import type { AppendOptions, Ledger, MessageInput } from '../../../library/ledger.js'
 
