@@ -3,7 +3,8 @@ import { serve, type ServerType } from '@hono/node-server'
 import { Hono } from 'hono'
 import type { AddressInfo } from 'node:net'
 import { isFromOtherSite } from '../../lib/cross-site.js'
-import { createProxy, type ProxyOptions } from './create-proxy.js'
+import { createProxy } from './create-proxy.js'
+import type { ProxyOptions } from './proxy-state.js'
 
 /** Options of `startProxy`. */
 export interface ProxyServerOptions extends ProxyOptions {
