@@ -13,6 +13,7 @@ const CAPABILITIES = [
   'src/application/compaction',
   'src/application/history',
   'src/application/loss-report',
+  'src/application/forgotten',
   'src/application/recall',
   'src/application/handoff',
   'src/application/search',
@@ -43,6 +44,12 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/application/history': [...CORE, 'src/application/recording'],
   'src/application/loss-report': [...CORE, 'src/application/recording'],
+  'src/application/forgotten': [
+    ...CORE,
+    'src/application/recording',
+    'src/application/loss-report',
+    'src/application/working-state',
+  ],
   'src/application/recall': [
     ...CORE,
     'src/application/recording',
@@ -99,6 +106,7 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
     'src/application/recording',
     'src/application/history',
     'src/application/loss-report',
+    'src/application/forgotten',
     'projections/read-models',
     'src/library',
   ],

@@ -6,15 +6,14 @@ import { parseMoment } from '../domain/values/moment.js'
 import { differenceAcross, differenceBetween } from '../application/history/difference.js'
 import { explain } from '../application/history/explain.js'
 import type { ExplainDependencies } from '../application/history/explain-batch.js'
-import { forgottenIn } from '../application/loss-report/compaction-reports.js'
-import { lostIn } from '../application/loss-report/count-lost.js'
+import { forgottenIn } from '../application/forgotten/cycles.js'
 import { stats } from '../application/history/stats.js'
 import { entriesOf, stateOf } from '../application/recall/entries.js'
 import { missingContext } from '../application/recall/missing-context.js'
 import { NOTE_TOKENS } from '../domain/values/recall-note.js'
 import { noteOf } from '../application/recall/note.js'
 import { statedRules } from '../application/recall/stated-rules.js'
-import { totalForgotten, type Counted } from '../application/loss-report/totals.js'
+import { totalForgotten, type Counted } from '../application/forgotten/totals.js'
 import type { LostCount } from '../ports/lost-counts.js'
 import { revisionOf } from '../application/history/time-travel.js'
 import { decodeEvent } from '../application/recording/read-event.js'
@@ -57,7 +56,7 @@ const forgottenCall =
       let last: LostCount | undefined
       for await (const found of forgottenIn(log, id, { cycle })) {
         await onCycle?.(found)
-        last = { revision: found.revision, lost: (last?.lost ?? 0) + lostIn(found.report) }
+        last = { revision: found.revision, lost: (last?.lost ?? 0) + found.report.losses }
         // Totals need the counts alone, and of all conversations there may be many.
         counted.push({ keys: found.keys, report: { ...found.report, items: [] } })
       }

@@ -11,7 +11,7 @@ export type ImportTranscriptOptions = OptionsOf<typeof calls.importTranscript>
 
 /** The result of an import for one conversation. */
 export interface ImportedConversation extends RecordedConversation {
-  /** Items that all its compactions lost, as `forgotten` counts them. Present if this import recorded compactions. */
+  /** Losses of all its compactions that matter, as `forgotten` counts them. Present if this import recorded compactions. */
   readonly lost?: number
 }
 

@@ -4,7 +4,7 @@ import {
   unlistedConversations,
   type ConversationSummary,
 } from '../../projections/read-models/live-messages/queries.js'
-import { countLost } from '../application/loss-report/count-lost.js'
+import { countLost } from '../application/forgotten/count-lost.js'
 import * as calls from '../schema/calls/conversations.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
@@ -16,11 +16,11 @@ export interface ListingParts extends Pick<LedgerParts, 'db' | 'log' | 'lostCoun
   readonly freshness: Freshness
 }
 
-/** Time for counting lost items in one call. A compaction takes up to some hundred milliseconds. */
+/** Time for counting losses in one call. A compaction takes up to some hundred milliseconds. */
 const COUNTING_MS = 300
 
 /**
- * Adds missing counts of lost items, as many as the time allows. The cache keeps them, so repeated calls complete the
+ * Adds missing counts of losses, as many as the time allows. The cache keeps them, so repeated calls complete the
  * list.
  */
 function createAddLost({ log, lostCounts, onProblem }: Omit<ListingParts, 'gate' | 'freshness'>) {

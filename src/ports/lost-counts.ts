@@ -1,9 +1,9 @@
 /**
- * How many items the compactions of each conversation lost, cached outside the log. If the cache is lost, the items are
+ * How many losses of the compactions of each conversation matter, cached outside the log. If the cache is lost, they are
  * counted again.
  */
 
-/** The items that the compactions up to a revision lost. */
+/** The losses of the compactions up to a revision. */
 export interface LostCount {
   /** The revision of the last counted compaction. */
   readonly revision: number

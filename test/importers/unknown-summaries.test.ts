@@ -13,8 +13,7 @@ import type { Summary } from '../../src/application/importers/transcript.js'
 import { createRecordTranscript } from '../../src/application/importers/record-transcript.js'
 import { contextNotes } from '../../src/domain/compaction/context-notes.js'
 import { contextOf, SUMMARY_UNKNOWN } from '../../src/domain/compaction/context.js'
-import { forgottenIn } from '../../src/application/loss-report/compaction-reports.js'
-import { lostIn } from '../../src/application/loss-report/count-lost.js'
+import { forgottenIn } from '../../src/application/forgotten/cycles.js'
 import { stats } from '../../src/application/history/stats.js'
 import { entriesOf, stateOf } from '../../src/application/recall/entries.js'
 import { missingContext } from '../../src/application/recall/missing-context.js'
@@ -179,7 +178,7 @@ async function wrongIn(log: Log, conversationId: string): Promise<readonly strin
   for await (const { report } of forgottenIn(log, conversationId)) {
     last = report.summary.kind === 'opaque'
     if (last) unknown += 1
-    if (last) lost += lostIn(report)
+    if (last) lost += report.losses
   }
   const context = contextOf(await loadConversation(log, conversationId))
   if (E.isLeft(context)) return [context.left.kind]

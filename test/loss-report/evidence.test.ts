@@ -1,6 +1,6 @@
 /** Evidence in the report on a compaction, conditions for an item, and the order of losses. */
 import { describe, expect, it } from '@jest/globals'
-import { forgottenOf, type ForgottenReport } from '../../src/application/loss-report/forgotten.js'
+import { forgottenOf, type ForgottenReport } from '../../src/application/forgotten/forgotten.js'
 import type { ReportMessage } from '../../src/application/loss-report/report-input.js'
 import { createTalk, forgetting } from './report-input.js'
 
@@ -145,20 +145,32 @@ describe('the foremost losses', () => {
   const named = ({ foremost }: ForgottenReport): readonly string[] =>
     foremost.losses.map((loss) => (loss.kind === 'repeated' ? `repeated ${loss.subject}` : loss.item.text))
 
-  it('are repeated work, then statements of the user, then names that were needed again; the rest is counted', () => {
+  it('are what the user stated, then a cheap repeated call; names are below the fold and only counted', () => {
     const report = forgottenOf(forgetting({ removed: left, after, text: 'The lighthouse was painted.' }))
-    expect(named(report).slice(0, 3)).toEqual([
-      'repeated /quay/tide.ts',
-      'Please explain why the harbour index is rebuilt twice at night.',
+    expect(named(report)).toEqual([
       'Never write to the production ledger without an approval.',
+      'Please explain why the harbour index is rebuilt twice at night.',
+      'repeated /quay/tide.ts',
     ])
-    expect(named(report)[3]).toBe('berth_7_table')
-    expect(report.foremost.losses).toHaveLength(15)
-    expect(report.foremost.others).toEqual({ identifier: 18, file: 1 })
+    expect(report.losses).toBe(3)
+    expect(report.foremost).toMatchObject({ more: 0, others: { identifier: 30, file: 1 } })
   })
 
-  it('are ten if no summary replaced the removed messages', () => {
-    const report = forgottenOf(forgetting({ removed: left, after, summary: { kind: 'none' } }))
+  it('begin with a repeated call that costs much', () => {
+    const chart = 'export const tide = 1 // of the northern quay\n'.repeat(120)
+    const read = (): ReturnType<typeof talk.work> => talk.work('Read', { file_path: '/quay/chart.ts' }, chart)
+    const report = forgottenOf(
+      forgetting({ removed: [...left, ...read()], after: [...after, ...read()], text: 'The lighthouse was painted.' }),
+    )
+    expect(named(report)[0]).toBe('repeated /quay/chart.ts')
+  })
+
+  it('are at most ten if no summary replaced the removed messages; the others are counted', () => {
+    const rules = Array.from({ length: 14 }, (_none, at) =>
+      talk.user(`Never sail to the quay number ${String(at)} at night.`),
+    )
+    const report = forgottenOf(forgetting({ removed: [...left, ...rules], after, summary: { kind: 'none' } }))
     expect(report.foremost.losses).toHaveLength(10)
+    expect(report.foremost.more).toBe(report.losses - 10)
   })
 })

@@ -1,7 +1,7 @@
 /** The report on one compaction: hand-made examples in four languages, and properties of any report. */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { forgottenOf, type ForgottenReport } from '../../src/application/loss-report/forgotten.js'
+import { forgottenOf, type ForgottenReport } from '../../src/application/forgotten/forgotten.js'
 import type { ReportMessage } from '../../src/application/loss-report/report-input.js'
 import { createTalk, forgetting } from './report-input.js'
 
@@ -113,7 +113,6 @@ describe('requests, constraints and decisions', () => {
     const { items } = forgottenOf(forgetting({ removed: [pasted] }))
     expect(items.filter(({ kind }) => kind === 'request').map(({ text: request }) => request)).toEqual([
       'Implement the plan below for the lighthouse.',
-      'Then tell me what the crane costs.',
     ])
   })
 })
@@ -169,7 +168,9 @@ describe('answers to questions of a tool', () => {
       'User has answered your questions: "Which database?"="Postgres on the quay". You can now continue.',
     )
     const report = forgottenOf(forgetting({ removed: left, text: '- "Postgres on the quay" was chosen' }))
-    expect(verdicts(report, 'decision')).toEqual({ 'Which database? → Postgres on the quay': 'kept' })
+    expect(verdicts(report, 'decision')).toEqual({
+      'asked “Which database?”, answered: Postgres on the quay': 'kept',
+    })
   })
 })
 

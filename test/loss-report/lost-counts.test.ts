@@ -1,4 +1,4 @@
-/** `list` has the number of items that compactions lost, and it is the number that `forgotten` gives. */
+/** `list` has the number of losses that matter, and it is the number that `forgotten` gives. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { Ledger } from '../../src/index.js'
 import type { Database } from '../../src/ports/sql.js'
@@ -19,13 +19,31 @@ const POLICY = { modelMaxTokens: 20_000, chunkSize: 4, keepRecent: 2 }
 /** A summary that keeps nothing. */
 const summarizer = createSummarizerFrom(() => Promise.resolve('They worked.'))
 
-/** Appends messages with names and numbers, and compacts. */
+const RULES = [
+  'Never restart the crane while a ship is moored.',
+  'Always ask the pilot before the ferry leaves.',
+  'The tariff table must stay in integer cents.',
+  'Do not paint the lighthouse without a permit.',
+  'Only use the tidal chart of the northern quay.',
+  'Never publish the names of the captains.',
+  'Always weigh containers twice in winter.',
+  'The beacon must burn during every storm.',
+  'Do not sell the old winch to anybody.',
+  'Only accept invoices that the warden signed.',
+  'Never feed seagulls near the warehouse.',
+  'Always close the lock before midnight.',
+]
+
+/** Appends rules of the user, and messages of the agent with names and numbers, and compacts. */
 async function talk(conversationId: string, from: number, to: number): Promise<void> {
   const messages = Array.from({ length: to - from }, (_none, place) => {
     const at = from + place
     return {
       role: at % 2 === 0 ? ('user' as const) : ('assistant' as const),
-      content: `Look at src/module-${String(at)}/part-${String(at * 7)}.ts: port ${String(4_000 + at)} fails with E${String(1_000 + at)}.`,
+      content:
+        at % 2 === 0
+          ? (RULES[(at / 2) % RULES.length] ?? '')
+          : `Looked at src/module-${String(at)}/part-${String(at * 7)}.ts: port ${String(4_000 + at)} fails with E${String(1_000 + at)}.`,
     }
   })
   await ledger.append(conversationId, messages, { policy: POLICY })
@@ -33,7 +51,7 @@ async function talk(conversationId: string, from: number, to: number): Promise<v
 }
 
 const forgottenLost = async (conversationId: string): Promise<number> =>
-  (await ledger.forgotten(conversationId)).totals.all.verdicts.lost
+  (await ledger.forgotten(conversationId)).totals.all.losses
 
 const listedLost = async (options = {}): Promise<Record<string, number | undefined>> =>
   Object.fromEntries(

@@ -34,7 +34,7 @@ describe('what compactions forgot, as a file', () => {
     expect(rows.length).toBeGreaterThan(6)
     expect(whole).toHaveLength(3)
     const worst = (isWhole: boolean): number[] =>
-      rows.filter((row) => row.isWhole === isWhole && row.behind.calls === 0).map(({ verdicts }) => verdicts.lost)
+      rows.filter((row) => row.isWhole === isWhole && row.behind.calls === 0).map(({ losses }) => losses)
     expect(Math.max(...worst(false))).toBeLessThanOrEqual(Math.min(...worst(true)))
     expect(rows.filter(({ isWhole }) => isWhole).map(({ revision }) => revision)).toEqual(
       whole.map(({ revision }) => revision),
@@ -46,5 +46,21 @@ describe('what compactions forgot, as a file', () => {
     expect(text).toContain('&lt;b&gt;hostile')
     expect(text).not.toMatch(/<script|<img|<svg\/|<b>hostile|\son\w+=(?!")[a-z]/iu)
     for (const [, address = ''] of text.matchAll(/href="([^"]*)"/gu)) expect(address).toMatch(/^#compaction-\d+$/u)
+  })
+
+  it('begins each section with the losses that matter, and folds names and files', async () => {
+    await ledger.transcripts.import('examples/claude-code-session.jsonl')
+    const conversationId = 'claude-code/3f0c2a54-7d1e-4b0a-9a86-5d0f2c7e9b11'
+    const { text, found } = await forgottenReportOf({ ledger, conversationId, now: new Date(0) })
+    expect(text).toContain(`<b>${String(found.totals.all.losses)}</b> losses`)
+    const [, lost = ''] = /<section aria-label="Lost">([^]*?)<\/section>/u.exec(text) ?? []
+    expect(lost.match(/<p class="what">[^<]*/gu)).toEqual([
+      '<p class="what">Never touch the production database: work on the copy at db-copy.harbour.example, port 5544.',
+    ])
+    expect(lost).toContain('needed again in')
+    const folded = lost.slice(lost.indexOf('<details'))
+    expect(folded).toContain('<span class="kind">number</span>')
+    const { conversations } = await ledger.list({ countLost: true })
+    expect(conversations.find((each) => each.conversationId === conversationId)?.lost).toBe(found.totals.all.losses)
   })
 })

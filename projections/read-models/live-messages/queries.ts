@@ -74,7 +74,7 @@ export interface ConversationSummary {
   /** Number of compactions, without undone ones. */
   readonly compactions: number
   /**
-   * Items that its compactions lost, undone ones included, as `forgotten` counts them. Absent while they are not counted:
+   * Losses of its compactions that matter, undone ones included, as `forgotten` counts them. Absent while they are not counted:
    * an import counts them, `forgotten` does, and `list` with `countLost`.
    */
   readonly lost?: number

@@ -1,4 +1,4 @@
-/** Caches counts of lost items in a table of the log's database. */
+/** Caches counts of losses in a table of the log's database. */
 import { packageVersion } from '../../lib/package-root.js'
 import type { LostCounts } from '../../ports/lost-counts.js'
 import type { Sql } from '../../ports/sql.js'

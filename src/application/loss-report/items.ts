@@ -17,9 +17,12 @@ import { isSamePath, nameOf, pathOf } from '../../domain/tools/call-query.js'
 import type { Work } from './tool-calls.js'
 
 export const ITEM_KINDS = [
-  'request',
   'constraint',
+  'refusal',
   'decision',
+  'task',
+  'statement',
+  'request',
   'error',
   'file',
   'identifier',
@@ -31,9 +34,12 @@ export type ItemKind = (typeof ITEM_KINDS)[number]
 
 /** Plural labels for the kinds. */
 export const ITEM_NAMES: Readonly<Record<ItemKind, string>> = {
-  request: 'requests of the user',
   constraint: 'constraints',
+  refusal: 'refusals of the user',
   decision: 'decisions',
+  task: 'open tasks',
+  statement: 'statements of the user',
+  request: 'requests of the user',
   error: 'errors',
   file: 'files',
   identifier: 'identifiers',
@@ -134,14 +140,19 @@ function noteNames(message: ReportMessage, speech: string, items: Collector): st
 }
 
 /** Notes the numbers and sentences of a message. */
-function noteSentences(message: ReportMessage, speech: string, isWork: boolean, items: Collector): void {
+function noteSentences(
+  message: ReportMessage,
+  speech: string,
+  { isWork, onlyNumbers }: { readonly isWork: boolean; readonly onlyNumbers: boolean },
+  items: Collector,
+): void {
   const sentences = spokenSentences(speech).filter(isSpoken)
   const unpasted =
     message.role === 'user' && isLong(speech) ? new Set(spokenSentences(aroundPasted(speech))) : undefined
   for (const text of sentences) {
     for (const number of numbersIn(text))
       items.note({ kind: 'number', key: number.value, text: number.text, message, around: text })
-    if (text.length > MOST_SENTENCE_CHARACTERS || tellingTerms(text).length < LEAST_TERMS) continue
+    if (onlyNumbers || text.length > MOST_SENTENCE_CHARACTERS || tellingTerms(text).length < LEAST_TERMS) continue
     const kind = kindOfSentence(message.role, text, isWork)
     // A pasted plan can state constraints, but its other sentences are not requests of the user.
     if (kind === undefined || (kind !== 'constraint' && unpasted?.has(text) === false)) continue
@@ -173,11 +184,13 @@ function noteAnswers(works: readonly Work[], items: Collector): void {
  * @returns the items of the removed messages
  * @param works their calls
  * @param remaining remaining messages; they may have the answer of a call
+ * @param options.withStatements false: without the sentences of the user. True by default.
  */
 export function itemsOf(
   removed: readonly ReportMessage[],
   works: readonly Work[],
   remaining: readonly ReportMessage[],
+  { withStatements = true }: { readonly withStatements?: boolean } = {},
 ): Item[] {
   const items = new Collector()
   const paths = works
@@ -187,9 +200,10 @@ export function itemsOf(
     if (message.role === 'tool' || message.byProgram === true) continue
     const speech = message.ownText.replaceAll(FENCED, '\n')
     for (const path of noteNames(message, speech, items)) paths.push({ path: pathOf(path), message })
-    noteSentences(message, speech, works.length > 0, items)
+    const onlyNumbers = message.role === 'user' && !withStatements
+    noteSentences(message, speech, { isWork: works.length > 0, onlyNumbers }, items)
   }
-  noteAnswers(works, items)
+  if (withStatements) noteAnswers(works, items)
   for (const path of distinctPaths(paths)) items.note(path)
   for (const { work, text, resolvedBy } of failuresIn(works)) {
     const message = work.result ?? work.by

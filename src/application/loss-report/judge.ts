@@ -108,7 +108,10 @@ class Judge {
         return this.judgeError(item)
       case 'request':
       case 'constraint':
+      case 'refusal':
       case 'decision':
+      case 'statement':
+      case 'task':
         return this.judgeSentence(item)
       case 'openCall':
       case 'subAgent':

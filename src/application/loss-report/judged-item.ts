@@ -1,6 +1,7 @@
-import type { ItemKind } from './items.js'
+import { quote } from '../../domain/text/quote.js'
+import type { Item, ItemKind } from './items.js'
 import type { Judgement } from './judge.js'
-import type { MessageProof } from './proofs.js'
+import { messageProof, type MessageProof } from './proofs.js'
 import type { ReportMessage } from './report-input.js'
 
 /** The verdicts in display order, and their names for people. */
@@ -16,7 +17,7 @@ export const VERDICT_NAMES: Readonly<Record<Judgement['verdict'], string>> = {
 export interface JudgedItem extends Judgement {
   /** The kind of the item. */
   readonly kind: ItemKind
-  /** The original text, shortened. */
+  /** The original words, shortened: of a statement of the user, whole sentences. */
   readonly text: string
   /** The first message that contains the item. */
   readonly said: MessageProof
@@ -28,4 +29,25 @@ export interface JudgedItem extends Judgement {
   readonly resolvedBy?: MessageProof
   /** For a name: a message after the compaction uses it. */
   readonly isNeededAgain?: true
+  /** The first message after the compaction that asked or searched for it, said it again, or failed with the same error. */
+  readonly neededAt?: MessageProof
+  /** The later message of the user that corrected it or took it back. */
+  readonly takenBackAt?: MessageProof
+  /** A loss of it matters to the user or the agent. The other items are names, finished requests and small errors. */
+  readonly matters?: true
 }
+
+/** An item with its judgement, as reports have it. */
+export const judgedOf = (item: Item, judgement: Judgement): JudgedItem => ({
+  kind: item.kind,
+  text: quote(item.text),
+  ...judgement,
+  said: messageProof(item.message, item.around ?? item.text),
+  saidBy: item.message.role,
+  mentions: item.mentions,
+  ...(item.resolvedBy === undefined
+    ? {}
+    : {
+        resolvedBy: messageProof(item.resolvedBy.by, `${item.resolvedBy.call.name}(${item.resolvedBy.query.subject})`),
+      }),
+})

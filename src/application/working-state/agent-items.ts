@@ -10,7 +10,7 @@ import { toolActions } from '../summarizers/tool-actions.js'
 import { bindingScore, unitsOfMessages } from '../summarizers/units.js'
 import type { NewItem, StateEditor } from '../../domain/conversation/state-editor.js'
 
-const DECISION = 55
+export const AGENT_DECISION = 55
 /** A sentence of the agent has up to this weight, by its score. */
 const MOST_WEIGHT = 60
 const WEIGHT_OF_SCORE = 18
@@ -45,7 +45,7 @@ function decisionsIn(messages: readonly ReportMessage[]): NewItem[] {
         !hasCue(text, 'reason') && next !== undefined && next.length <= MOST_CHARACTERS && hasCue(next, 'reason')
           ? { reason: next }
           : {}
-      return [itemAt(message, { kind: 'decision', text, weight: DECISION, ...reason })]
+      return [itemAt(message, { kind: 'decision', text, weight: AGENT_DECISION, ...reason })]
     })
   })
 }

@@ -14,7 +14,7 @@ const words = (latin: string, cjk: string): RegExp =>
   new RegExp(`(?<![\\p{L}\\p{N}])(?:${latin})(?![\\p{L}\\p{N}])|${cjk}`, 'iu')
 
 /** Words by which people take back or correct a statement. */
-const CORRECTS = words(
+export const CORRECTS = words(
   String.raw`actually|instead|no longer|not any ?more|never ?mind|forget (?:about|that|what|it|the|my)|scrap|changed? my mind|correction|corrected|not .{1,40} but|rather than|revert(?:ed)?|take (?:that |it )?back|took back|withdraw|cancel(?:led|ed)?|drop (?:that|the|it|my)|was wrong|i was mistaken|on second thought|after all|raise[ds]?|lower(?:ed)?|increase[ds]?|decrease[ds]?|reduce[ds]?|bump(?:ed)?|postpone[ds]?|replace[ds]?|switch(?:ed)? (?:it )?to|(?:the|my) old|doch|stattdessen|nicht mehr|gilt nicht|vergiss|vergessen sie|ab (?:jetzt|sofort|heute)|korrektur|geändert|erhöhe|erhöht|senke|streiche?|nehme? .{1,40} zurück|finalement|plutôt|en fait|oublie[zr]?|ne .{1,30} plus|désormais|à la place|annule[zr]?|corrig\p{L}*|en realidad|mejor|olvid[ae]|ya no|en (?:lugar|vez) de|súbelo|corrij\p{L}+|na verdade|esquece|invece|non più|dimentica|вообще-то|больше не|забудь|вместо`,
   'やっぱり|やはり|ではなく|じゃなくて|変更|訂正|忘れて|取り消|撤回|もう.{0,12}ない|代わりに|其实|其實|改成|改为|改為|不再|算了|忘掉|忘了|取消|更正|提高到|降低到|换成|換成|而不是|사실|대신|변경|취소|바꿔|정정',
 )

@@ -16,15 +16,15 @@ import type { Work } from '../loss-report/tool-calls.js'
 import type { NewItem } from '../../domain/conversation/state-editor.js'
 
 /** Weights of statements. Without weight a statement is small talk, and is not kept. */
-const RULE = 90
+export const RULE = 90
 export const CORRECTION = 80
 const DECISION = 70
 /** From this weight on, a statement of one of two people who talk is kept as such. */
 export const LASTING_IN_DIALOGUE = RULE
 export const VALUE = 65
-const REQUEST = 50
+export const REQUEST = 50
 const DETAIL = 40
-const QUESTION = 35
+export const QUESTION = 35
 const TOLD = 25
 
 /** A longer message is shortened to its weightiest sentences. */
@@ -61,7 +61,7 @@ const PREFERS =
   /(?<![\p{L}\p{N}])(?:prefer\p{L}*|i(?:['’]d| would) rather|favou?rite|allergic|allergy|vegetarian|vegan|my (?:full )?name|call me|bevorzug\p{L}*|lieber|am liebsten|préfér\p{L}*|prefier\p{L}*|preferisco|prefiro|предпочита\p{L}*)(?![\p{L}\p{N}])|好み|苦手|アレルギー|偏好|更喜欢|过敏|過敏|선호|알레르기/iu
 
 /** The weight of a sentence of the user. */
-function weightOf(text: string, isWork: boolean): number {
+export function weightOf(text: string, isWork: boolean): number {
   if (hasCue(text, 'filler')) return 0
   const isTelling = tellingTerms(text).length >= LEAST_TERMS
   if (statesRule(text)) return RULE
@@ -136,7 +136,7 @@ function questionOf(message: ReportMessage | undefined): string | undefined {
   return last.length <= MOST_QUESTION ? last : `… ${last.slice(1 - MOST_QUESTION).replace(/^\S*\s/u, '')}`
 }
 
-const isByUser = ({ role, byProgram, ownText }: ReportMessage): boolean =>
+export const isByUser = ({ role, byProgram, ownText }: ReportMessage): boolean =>
   role === 'user' && byProgram !== true && !PARTS_ONLY.test(ownText)
 
 const statement = (text: string, weight: number, { revision, at }: ReportMessage, brief = ''): NewItem => ({

@@ -15,9 +15,9 @@ import { ResultLines } from './result-lines.js'
 import type { NewItem, StateEditor } from '../../domain/conversation/state-editor.js'
 import { todoListOf } from './todo-list.js'
 
-const OPEN = 75
+export const OPEN = 75
 const REPORT = 68
-const OPEN_ERROR = 55
+export const OPEN_ERROR = 55
 const RESULT = 45
 const FILE = 45
 const SOLVED_ERROR = 20

@@ -100,6 +100,9 @@ const PROGRAM_TEXTS = [
   /^Warning: (?:The maximum number of unified exec processes|apply_patch was requested via|Your account was flagged)/u,
   // Cline and Roo Code.
   new RegExp(`${RESULT_TEXT}(?![^]*${USER_TAG})`, 'u'),
+  // opencode, for a file that the user attached.
+  /^Called the [A-Z]\w* tool with the following input: \{/u,
+  /^<path>[^<\n]*<\/path>\n<type>(?:file|directory)<\/type>\n/u,
   // Gemini CLI.
   /^(?:This is the Gemini CLI\. We are setting up the context|Here is (?:the user's editor context|a summary of changes in the user's editor))/u,
   /^System: Potential loop detected\./u,

@@ -1,5 +1,5 @@
 /**
- * Sort orders of a list: how well a conversation fits the words of `grep`, last message, number of lost items, messages
+ * Sort orders of a list: how well a conversation fits the words of `grep`, last message, number of losses, messages
  * or live tokens (highest first), or id.
  */
 export const CONVERSATION_ORDERS = ['relevance', 'updated', 'lost', 'messages', 'tokens', 'id'] as const

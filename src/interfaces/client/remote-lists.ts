@@ -24,7 +24,7 @@ const MESSAGES_PAGE = 10_000
 export const momentOf = (at: At | undefined): string | undefined =>
   at === undefined ? undefined : at instanceof Date ? at.toISOString() : String(at)
 
-/** A list of conversations. A service always counts lost items. */
+/** A list of conversations. A service always counts losses. */
 export async function listConversations(remote: Remote, options?: ListOptions): Promise<ConversationList> {
   const {
     grep,

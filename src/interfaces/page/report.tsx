@@ -216,7 +216,7 @@ export async function reportOf({ ledger, conversationId, now }: ReportOptions): 
   const cycles = await cyclesOf(ledger, conversationId)
   const found = await forgottenFound(ledger, conversationId)
   const places = { linked: false, turnOf: await turnsOf(histories, [conversationId]) }
-  const losses = new Map(found.rows.map(({ revision, verdicts }) => [revision, verdicts.lost]))
+  const losses = new Map(found.rows.map(({ revision, losses: number }) => [revision, number]))
   const summary = await summaryOf(ledger, conversationId)
   const batches = typeof explanation !== 'string' && explanation.kind === 'view' ? explanation.batches : []
   return await documentOf(

@@ -5,9 +5,12 @@ import { unionByKind, count, fieldsFor, oneOf, optional, record, tokens } from '
 import { revision, time } from '../fields.js'
 
 const KINDS = [
-  'request',
   'constraint',
+  'refusal',
   'decision',
+  'task',
+  'statement',
+  'request',
   'error',
   'file',
   'identifier',
@@ -53,6 +56,9 @@ const judged = record({
   mentions: count,
   resolvedBy: optional(messageProof),
   isNeededAgain: optional(z.literal(true)),
+  neededAt: optional(messageProof),
+  takenBackAt: optional(messageProof),
+  matters: optional(z.literal(true)),
 }).meta({ id: 'JudgedItem' })
 
 const repeatedCall = {
@@ -77,6 +83,7 @@ const foremost = record({
       record({ kind: z.literal('item'), item: judged }),
     ),
   ),
+  more: count,
   others: byKind(optional(count)),
 })
 
@@ -89,6 +96,7 @@ const report = record({
   }),
   summary: record({ kind: oneOf('text', 'opaque', 'none'), lines: count }),
   counts: byKind(verdicts),
+  losses: count,
   foremost,
   items: z.array(judged),
   doneAgain: z.array(repeatedPair),
@@ -114,6 +122,7 @@ const cycle = record({
 const total = record({
   compactions: count,
   left: amount,
+  losses: count,
   verdicts,
   counts: byKind(verdicts),
   behind: repeated,

@@ -12,7 +12,7 @@ export const list = call('list', {
     ...selection(),
     after: option("Only ids after this one, for reading page by page. Requires `sort: 'id'`", name()),
     sort: option(
-      '`relevance` (default with `grep`): conversations that have the words of `grep` in their title, id or project folder first, then those with all of them in one message. `updated` (default without): the most recent message first. `lost`, `messages` and `tokens`: most lost items, messages or live tokens first. `id`: by id',
+      '`relevance` (default with `grep`): conversations that have the words of `grep` in their title, id or project folder first, then those with all of them in one message. `updated` (default without): the most recent message first. `lost`, `messages` and `tokens`: most losses, messages or live tokens first. `id`: by id',
       oneOf(CONVERSATION_ORDERS),
     ),
     limit: option('Maximum number of conversations. Default: all', wholeNumber(1)),

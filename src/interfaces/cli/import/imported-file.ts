@@ -21,7 +21,7 @@ export interface ImportedFile {
   failures: number
   messageTokens: number
   contextTokens: number
-  /** Items that all its cycles lost, as `forgotten` counts them. Present if this import recorded cycles. */
+  /** Losses of all its cycles that matter, as `forgotten` counts them. Present if this import recorded cycles. */
   lost?: number
   revision: number
   /** Why the recorded messages have no context. */
@@ -67,7 +67,7 @@ export async function countRecorded(ledger: Ledger, imported: ImportedFile, befo
     imported.revision = event.revision
   }
   // The ledger caches the count, so that lists have it.
-  if (imported.cycles > 0) imported.lost = (await ledger.forgotten(imported.conversationId)).totals.all.verdicts.lost
+  if (imported.cycles > 0) imported.lost = (await ledger.forgotten(imported.conversationId)).totals.all.losses
   try {
     imported.contextTokens = (await ledger.context(imported.conversationId)).tokens
   } catch (error) {
@@ -85,7 +85,7 @@ export const importedLine = (imported: ImportedFile, titles: Titles): string => 
       ? []
       : [colours.yellow(`${count(imported.ofErased)} left out, because they name an erased person`)]),
     many(imported.cycles, 'cycle'),
-    ...(imported.lost === undefined || imported.lost === 0 ? [] : [`${many(imported.lost, 'item')} lost`]),
+    ...(imported.lost === undefined || imported.lost === 0 ? [] : [many(imported.lost, 'loss', 'losses')]),
     many(imported.batches, 'batch', 'batches'),
     ...(imported.resummarized === 0 ? [] : [`${count(imported.resummarized)} re-summarized`]),
     ...(imported.failures === 0

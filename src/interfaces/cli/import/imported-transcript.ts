@@ -78,7 +78,7 @@ export function conversationLine(
   const parts = [
     many(messages, 'message'),
     ...some(compactions, 'compaction'),
-    ...(lost === undefined || lost === 0 ? [] : [`${many(lost, 'item')} lost`]),
+    ...(lost === undefined || lost === 0 ? [] : [many(lost, 'loss', 'losses')]),
     ...(withdrawn === 0 ? [] : [`${count(withdrawn)} withdrawn`]),
     ...(edits === 0 ? [] : [`${count(edits)} edited`]),
     ...(known === 0 ? [] : [`${count(known)} already recorded`]),

@@ -1,4 +1,5 @@
 /** Prints what compactions lost. */
+import { NAMES } from '../../../application/loss-report/foremost.js'
 import { ITEM_KINDS, ITEM_NAMES } from '../../../application/loss-report/items.js'
 import { VERDICTS, VERDICT_NAMES } from '../../../application/loss-report/judged-item.js'
 import type { Proof } from '../../../application/loss-report/proofs.js'
@@ -31,35 +32,43 @@ const lossColour = (verdict: JudgedItem['verdict']): ((text: string) => string) 
 function lossLines(loss: ForgottenCycle['report']['foremost']['losses'][number]): string[] {
   if (loss.kind === 'repeated')
     return [
-      `  ${colours.red('repeated')} ${printable(loss.tool)} ${brief(loss.subject, TEXT_CHARACTERS)}: ${costText(loss.cost)}  (revision ${loss.first.revision}, repeated at ${loss.again.revision})`,
+      `  ${colours.red('repeated')} ${printable(loss.tool)} ${printable(loss.subject)}: ${costText(loss.cost)}  (revision ${loss.first.revision}, repeated at ${loss.again.revision})`,
     ]
   const { item } = loss
-  const needed = item.isNeededAgain === true ? ', needed later' : ''
+  const needed = item.neededAt === undefined ? '' : `, needed again at ${item.neededAt.revision}`
   return [
-    `  ${ITEM_NAME[item.kind]} ${lossColour(item.verdict)(VERDICT_NAMES[item.verdict])}: ${brief(item.text, TEXT_CHARACTERS)}  (revision ${item.said.revision}${needed})`,
+    `  ${ITEM_NAME[item.kind]} ${lossColour(item.verdict)(VERDICT_NAMES[item.verdict])}: ${printable(wholeText(item))}  (revision ${item.said.revision}${needed})`,
     ...(item.proof === undefined ? [] : [`        ${proofText(item.proof)}`]),
   ]
 }
 
-/** The most important losses, and the count of the rest. */
-function foremostLines({ losses, others }: ForgottenCycle['report']['foremost']): string[] {
+/** The text of an item, and the sentence around a name. */
+const wholeText = ({ kind, text, said }: JudgedItem): string =>
+  NAMES.has(kind) && said.text !== text ? `${text} in “${said.text}”` : text
+
+/** The losses that matter, and the count of the rest. */
+function foremostLines({ foremost: { losses, more, others } }: ForgottenCycle['report']): string[] {
   const rest = ITEM_KINDS.flatMap((kind) => {
     const number = others[kind] ?? 0
     return number === 0 ? [] : [`${count(number)} ${number === 1 ? ITEM_NAME[kind] : ITEM_NAMES[kind]}`]
   })
   return [
     ...losses.flatMap(lossLines),
+    ...(more === 0 ? [] : [`  ${many(more, 'more loss', 'more losses')}; --json lists ${more === 1 ? 'it' : 'them'}`]),
     ...(rest.length === 0
       ? []
-      : [colours.dim(`  not listed, and lost, partly kept or uncertain: ${rest.join(', ')}; --json lists them`)]),
+      : [colours.dim(`  less important, and lost, partly kept or uncertain: ${rest.join(', ')}; --json lists them`)]),
   ]
 }
 
 /** Names of the kinds, singular. */
 const ITEM_NAME: Readonly<Record<JudgedItem['kind'], string>> = {
-  request: 'request',
   constraint: 'constraint',
+  refusal: 'refusal',
   decision: 'decision',
+  task: 'open task',
+  statement: 'statement',
+  request: 'request',
   error: 'error',
   file: 'file',
   identifier: 'identifier',
@@ -94,7 +103,7 @@ const block = (lines: readonly string[]): readonly string[] => (lines.length ===
 
 /** The lines for one compaction. */
 export function cycleLines({ cycle, revision, keys, report }: ForgottenCycle): string[] {
-  const { left, summary, counts, foremost, behind, compared } = report
+  const { left, summary, counts, behind, compared } = report
   const origin = [keys.version ?? keys.program, keys.trigger, keys.strategy].filter(
     (each) => each !== undefined && each !== 'unknown',
   )
@@ -111,7 +120,7 @@ export function cycleLines({ cycle, revision, keys, report }: ForgottenCycle): s
     `  summary: ${summaryText}`,
     // Without a readable summary all verdicts are equal, so the table is omitted.
     ...block(summary.kind === 'text' ? verdictTable(counts).map((row) => `  ${row}`) : []),
-    ...block(foremostLines(foremost)),
+    ...block(foremostLines(report)),
     '',
     `  repeated after the compaction: ${costText(behind)}${behind.unknown === 0 ? '' : `; ${many(behind.unknown, 'call')} could not be compared`}`,
     comparedLine(compared),
@@ -119,10 +128,14 @@ export function cycleLines({ cycle, revision, keys, report }: ForgottenCycle): s
   ]
 }
 
-const totalRow = (name: string, { compactions, left, verdicts, behind, compared }: ForgottenTotal): string[] => [
+const totalRow = (
+  name: string,
+  { compactions, left, losses, verdicts, behind, compared }: ForgottenTotal,
+): string[] => [
   printable(name),
   count(compactions),
   count(left.tokens),
+  count(losses),
   ...VERDICTS.map((verdict) => count(verdicts[verdict])),
   count(behind.calls),
   count(behind.tokens),
@@ -135,6 +148,7 @@ export function totalLines({ all, by }: ForgottenTotals): string[] {
     'by',
     'compactions',
     'tokens removed',
+    'losses',
     ...VERDICT_TITLES,
     'repeated calls',
     'tokens',
@@ -146,7 +160,7 @@ export function totalLines({ all, by }: ForgottenTotals): string[] {
       .map(([value, total]) => totalRow(`${key} ${value}`, total)),
   )
   return [
-    ...table(head, [...rows, totalRow('all', all)], new Set([1, 2, 3, 4, 5, 6, 7, 8, 9])),
+    ...table(head, [...rows, totalRow('all', all)], new Set([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])),
     ...block(verdictTable(all.counts)),
   ]
 }

@@ -14,6 +14,8 @@ const item = z.object({
   messageId: z.string(),
   revision: z.string(),
   mentions: count,
+  matters: z.literal(true).optional(),
+  neededAtRevision: z.string().optional().describe('The first later message that needed it again'),
 })
 const repeatedCall = z.object({
   tool: z.string(),
@@ -29,6 +31,7 @@ const cycle = z.object({
   program: z.string().optional(),
   strategy: z.string().optional(),
   left: z.object({ messages: count, tokens: count }),
+  losses: count.describe('Losses that matter'),
   verdicts,
   items: z.array(item),
   itemsLeftOut: count,
@@ -39,14 +42,21 @@ const cycle = z.object({
 const output = z.object({
   ...quotation,
   conversationId: z.string(),
-  totals: z.object({ cycles: count, messages: count, tokens: count, verdicts, doneAgain: count }),
+  totals: z.object({
+    cycles: count,
+    messages: count,
+    tokens: count,
+    losses: count,
+    verdicts,
+    doneAgain: count,
+  }),
   cycles: z.array(cycle).describe('Newest first'),
   leftOut: z.string().optional(),
 })
 
 function quoteCycle(
   { cycle: number, revision, recordedAt, keys, report }: ForgottenCycle,
-  verdictFilter: ReadonlySet<string>,
+  verdictFilter: ReadonlySet<string> | undefined,
   budget: CharacterBudget,
 ): z.input<typeof cycle> | undefined {
   const sums = { kept: 0, partial: 0, lost: 0, unknown: 0 }
@@ -58,18 +68,21 @@ function quoteCycle(
     ...(keys.program === undefined ? {} : { program: keys.program }),
     ...(keys.strategy === undefined ? {} : { strategy: keys.strategy }),
     left: { messages: report.left.messages, tokens: report.left.tokens },
+    losses: report.losses,
     verdicts: sums,
   }
   if (!budget.take({ ...head, items: [], itemsLeftOut: 0, doneAgain: [], doneAgainLeftOut: 0 })) return undefined
   const items = report.items
-    .filter(({ verdict }) => verdictFilter.has(verdict))
-    .map(({ kind, text, verdict, said, mentions }) => ({
+    .filter(({ verdict, matters }) => (verdictFilter === undefined ? matters === true : verdictFilter.has(verdict)))
+    .map(({ kind, text, verdict, said, mentions, matters, neededAt }) => ({
       kind,
       text,
       verdict,
       messageId: said.messageId,
       revision: said.revision,
       mentions,
+      ...(matters === undefined ? {} : { matters }),
+      ...(neededAt === undefined ? {} : { neededAtRevision: neededAt.revision }),
     }))
   const repeatedCalls = report.doneAgain
     .filter(({ verdict }) => verdict === 'doneAgain')
@@ -96,7 +109,7 @@ export const whatWasForgotten = toolOfConversation(
     name: 'what_was_forgotten',
     title: 'What compactions removed',
     description:
-      'What compactions removed from the context, and how much of it their summaries contain: requests, constraints, decisions, errors, files, numbers, each kept, partial, lost or unknown (it may be lost), with its message; and tool calls that were repeated after a compaction. Computed without a model.',
+      'What compactions removed from the context, and how much of it their summaries contain. First the losses that matter: rules, refusals, decisions and open work of the user, and what was needed again later; with `verdicts` all items, also files, names and numbers, each kept, partial, lost or unknown (it may be lost), with its message. Also tool calls that were repeated after a compaction. Computed without a model.',
     annotations: READS,
     input: {
       cycle: z.number().int().min(1).max(1_000_000_000).optional().describe('Only the cycle with this number, from 1'),
@@ -105,14 +118,11 @@ export const whatWasForgotten = toolOfConversation(
         .min(1)
         .max(VERDICTS.length)
         .optional()
-        .describe('Only items with these verdicts. Default: lost and partial'),
+        .describe('All items with these verdicts. Default: the losses that matter'),
     },
     output,
   },
-  async (
-    { cycle: number, verdicts: verdictFilter = ['lost', 'partial'] },
-    { ledger, conversationId, limits, signal },
-  ) => {
+  async ({ cycle: number, verdicts: verdictFilter }, { ledger, conversationId, limits, signal }) => {
     const found: ForgottenCycle[] = []
     const { totals } = await ledger.forgotten(conversationId, {
       ...(number === undefined ? {} : { cycle: number }),
@@ -127,7 +137,7 @@ export const whatWasForgotten = toolOfConversation(
     const budget = budgetOf(limits.answerCharacters)
     const cycles: z.input<typeof cycle>[] = []
     for (const each of found.toReversed()) {
-      const quoted = quoteCycle(each, new Set(verdictFilter), budget)
+      const quoted = quoteCycle(each, verdictFilter === undefined ? undefined : new Set(verdictFilter), budget)
       if (quoted === undefined) break
       cycles.push(quoted)
     }
@@ -139,6 +149,7 @@ export const whatWasForgotten = toolOfConversation(
         cycles: all.compactions,
         messages: all.left.messages,
         tokens: all.left.tokens,
+        losses: all.losses,
         verdicts: all.verdicts,
         doneAgain: all.behind.calls,
       },

@@ -1,5 +1,5 @@
 /** What compactions forgot, for the page and report files: one row per compaction, and the worst ones in full. */
-import { verdictsOf } from '../../../application/loss-report/totals.js'
+import { verdictsOf } from '../../../application/forgotten/totals.js'
 import type { Forgotten, ForgottenCycle, ForgottenTotal, Ledger } from '../../../library/ledger.js'
 import type { Pause } from './foreground.js'
 
@@ -7,7 +7,7 @@ import type { Pause } from './foreground.js'
 export interface ForgottenRow
   extends
     Pick<ForgottenCycle, 'conversationId' | 'cycle' | 'revision' | 'recordedAt' | 'keys'>,
-    Pick<ForgottenTotal, 'left' | 'verdicts' | 'behind'> {
+    Pick<ForgottenTotal, 'left' | 'losses' | 'verdicts' | 'behind'> {
   /** The known part of its summary. */
   readonly summary: ForgottenCycle['report']['summary']['kind']
   /** The compaction is also shown in full. */
@@ -17,7 +17,7 @@ export interface ForgottenRow
 export interface ForgottenFound extends Forgotten {
   /** Every compaction, in reading order. */
   readonly rows: readonly ForgottenRow[]
-  /** The compactions with the most repeated calls, then with the most lost items; in reading order. */
+  /** The compactions with the most repeated calls, then with the most losses; in reading order. */
   readonly whole: readonly ForgottenCycle[]
 }
 
@@ -27,15 +27,15 @@ const MAX_WHOLE = 60
 const rowOf = ({ report, ...named }: ForgottenCycle): ForgottenRow => ({
   ...named,
   left: report.left,
+  losses: report.losses,
   verdicts: verdictsOf(report.counts),
   behind: report.behind,
   summary: report.summary.kind,
   isWhole: false,
 })
 
-/** Sorts by repeated calls, then by lost items. */
-const worstFirst = (a: ForgottenRow, b: ForgottenRow): number =>
-  b.behind.calls - a.behind.calls || b.verdicts.lost - a.verdicts.lost
+/** Sorts by repeated calls, then by losses that matter, then by all lost items. */
+const worstFirst = (a: ForgottenRow, b: ForgottenRow): number => b.behind.calls - a.behind.calls || b.losses - a.losses
 
 interface ForgottenOptions {
   /** Only the cycle with this number. */

@@ -1,10 +1,10 @@
-/** The number of items that each compaction of a conversation lost, cached. */
+/** The number of losses of each compaction of a conversation that matter, cached. */
 import type { Ledger } from '../../../library/ledger.js'
 import type { Pause } from './foreground.js'
 import { forgottenFound } from './forgotten.js'
 import { soon } from './soon.js'
 
-/** Items that each compaction lost, by its revision; undefined if its summary cannot be read. */
+/** Losses of each compaction that matter, by its revision; undefined if its summary cannot be read. */
 export type Losses = ReadonlyMap<number, number | undefined>
 
 const MAX_CACHED = 200
@@ -27,9 +27,7 @@ export function createLossCounts(ledger: Pick<Ledger, 'forgotten'>, pause: Pause
     if (known !== undefined) return await known
     const work = forgottenFound(ledger, c, { max: 0, pause }).then(
       ({ rows }) =>
-        new Map(
-          rows.map(({ revision, verdicts, summary }) => [revision, summary === 'opaque' ? undefined : verdicts.lost]),
-        ),
+        new Map(rows.map(({ revision, losses, summary }) => [revision, summary === 'opaque' ? undefined : losses])),
     )
     if (cache.size >= MAX_CACHED) cache.clear()
     cache.set(key, work)

@@ -36,8 +36,7 @@ export function createRows(ledger: Pick<Ledger, 'forgotten'>, histories: Histori
       const { conversationId, revision } = row
       await pause()
       const { course } = await histories.read(conversationId, pause)
-      const lost =
-        row.lost ?? (await forgottenFound(ledger, conversationId, { max: 0, pause })).totals.all.verdicts.lost
+      const lost = row.lost ?? (await forgottenFound(ledger, conversationId, { max: 0, pause })).totals.all.losses
       const details = { course, lost, revision }
       if (cache.size >= MAX_CACHED) cache.clear()
       cache.set(conversationId, details)

@@ -61,7 +61,7 @@ function Outcome({ row, details }: { row: ConversationSummary; details: RowDetai
         <>
           {', '}
           <a class="bad" href={link('/forgotten', { c: row.conversationId })}>
-            {many(lost, 'item')} lost
+            {many(lost, 'loss', 'losses')}
           </a>
         </>
       )}
@@ -206,7 +206,7 @@ function Period({ name, rows, ...props }: RowsProps & { name: string }): Child {
 const ORDERS: readonly (readonly [ConversationOrder, string])[] = [
   ['relevance', 'best match'],
   ['updated', 'last message'],
-  ['lost', 'items lost'],
+  ['lost', 'losses'],
   ['messages', 'messages'],
   ['tokens', 'tokens'],
   ['id', 'id'],

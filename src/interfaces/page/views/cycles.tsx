@@ -32,7 +32,7 @@ export function MarkTable({
       label="Compactions, failures, undo, adoption"
       columns={[
         { name: 'What happened', is: 'heading' },
-        ...(losses === undefined ? [] : [figure('Items lost')]),
+        ...(losses === undefined ? [] : [figure('Losses')]),
         ...(withLinks ? ['Model’s context'] : []),
         { name: 'Time (UTC)', is: 'time' },
       ]}
@@ -57,7 +57,7 @@ export function MarkTable({
   )
 }
 
-/** The items that a compaction lost. */
+/** The losses of a compaction that matter. */
 function Lost({ mark, losses }: { mark: Mark; losses: Losses }): Child {
   if (mark.kind !== 'cycle' || !losses.has(mark.revision)) return null
   const lost = losses.get(mark.revision)

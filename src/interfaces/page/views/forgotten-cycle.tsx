@@ -7,7 +7,7 @@ import { duration } from '../../../domain/text/count.js'
 import { NAMES } from '../../../application/loss-report/foremost.js'
 import { ITEM_KINDS, ITEM_NAMES, type ItemKind } from '../../../application/loss-report/items.js'
 import { VERDICTS, VERDICT_NAMES } from '../../../application/loss-report/judged-item.js'
-import { verdictsOf } from '../../../application/loss-report/totals.js'
+import { verdictsOf } from '../../../application/forgotten/totals.js'
 import type { ForgottenCycle, ForgottenTotal, JudgedItem } from '../../../library/ledger.js'
 import { MessagePlace, type Places } from './places.js'
 import { figure, Table } from './table.js'
@@ -39,8 +39,8 @@ const WHY_UNKNOWN: Readonly<Record<NonNullable<Pair['why']>, string>> = {
 
 /** Maximum number of listed items. */
 const MAX_LISTED = 200
-/** Items of a verdict that are not folded: kept ones have a proof each. Partial and uncertain ones are all folded. */
-const UNFOLDED: Readonly<Record<Verdict, number>> = { lost: 6, kept: 4, partial: 0, unknown: 0 }
+/** Kept items that are not folded, each with its proof. Of the others, those that matter are not folded. */
+const UNFOLDED_KEPT = 4
 export const MAX_CHARACTERS = 240
 
 export const costText = ({
@@ -58,9 +58,12 @@ const NO_ITEMS = 'The removed messages contain no requests, constraints, decisio
 
 /** A kind of item in a list. */
 export const KINDS: Readonly<Record<ItemKind, string>> = {
-  request: 'request',
   constraint: 'rule',
+  refusal: 'refusal',
   decision: 'decision',
+  task: 'open task',
+  statement: 'statement',
+  request: 'request',
   error: 'error',
   file: 'file',
   identifier: 'name',
@@ -170,24 +173,28 @@ export function ItemList({ items, places }: WithPlaces & { items: readonly Place
   )
 }
 
-/** The items of one verdict: the most important, and the others folded. */
+/** The items of one verdict: those that matter, and the others folded. */
 function VerdictItems({ found, verdict, places }: WithPlaces & { found: ForgottenCycle; verdict: Verdict }): Child {
   const items = found.report.items
     .filter((item) => item.verdict === verdict)
     .map((item) => ({ c: found.conversationId, item }))
   const name = VERDICT_NAMES[verdict]
-  const most = UNFOLDED[verdict]
+  const matters = items.filter(({ item }) => item.matters === true).length
+  const most = verdict === 'kept' ? UNFOLDED_KEPT : matters
   const rest = items.slice(most)
   return (
     <section class={`fate ${verdict}`} aria-label={labelOf(name, found)}>
       <h4>
-        {name} ({count(verdictsOf(found.report.counts)[verdict])}) <span class="facts">{VERDICT_HINTS[verdict]}</span>
+        {name} ({count(verdict === 'kept' ? items.length : matters)}){' '}
+        <span class="facts">{VERDICT_HINTS[verdict]}</span>
       </h4>
       {items.length === 0 ? <p class="muted">Nothing.</p> : null}
       {most === 0 ? null : <ItemList items={items.slice(0, most)} places={places} />}
       {rest.length === 0 ? null : (
         <details class="fold">
-          <summary>Show {most === 0 ? 'all' : `${count(rest.length)} more`}</summary>
+          <summary>
+            Show {count(rest.length)} {verdict === 'kept' ? 'more' : 'of less importance'}
+          </summary>
           <ItemList items={rest} places={places} />
         </details>
       )}

@@ -3,7 +3,6 @@
  * the report; items without a sentence are folded lines.
  */
 import type { Child } from 'hono/jsx'
-import { isProbablyLost, NAMES } from '../../../application/loss-report/foremost.js'
 import type { ForgottenCycle, ForgottenTotal, JudgedItem } from '../../../library/ledger.js'
 import type { Titles } from '../../../library/titles.js'
 import { costText, ItemList, KINDS, MAX_CHARACTERS, quoteOf, type PlacedItem } from './forgotten-cycle.js'
@@ -26,11 +25,12 @@ interface HeadlineProps {
 /** Sentences that are not folded. */
 const MAX_REPEATED = 3
 const MAX_LOST = 8
-const MAX_UNCERTAIN = 3
+const MAX_UNCERTAIN = 5
 
 const KNEW = {
   lost: 'the agent no longer knew',
   unknown: 'the agent may no longer have known',
+  partial: 'the agent knew only a part of',
 } as const
 
 /** "a rule", "an error". */
@@ -84,14 +84,14 @@ function LostItem({
   names,
   places,
 }: HeadlineProps & { headline: Headline<ItemLoss>; verdict: LossVerdict }): Child {
-  const { text, said, saidBy, kind, mentions, isNeededAgain } = loss.item
+  const { text, said, saidBy, kind, mentions, neededAt } = loss.item
   const quoted = quoteOf(loss.item)
   return (
     <li class={`headline ${verdict}`} tabindex={-1}>
       <Lead cycle={cycle} names={names}>
         {KNEW[verdict]}
       </Lead>
-      <p class="what">{visible(cut(text, MAX_CHARACTERS))}</p>
+      <p class="what">{visible(text)}</p>
       {quoted === undefined ? null : (
         <p class="facts">
           <q>{visible(quoted)}</q>
@@ -101,7 +101,18 @@ function LostItem({
         {withArticle(KINDS[kind])} from {SAID_BY[saidBy]},{' '}
         <MessagePlace c={cycle.conversationId} revision={said.revision} messageId={said.messageId} places={places} />
         {mentions > 1 ? ` and in ${many(mentions - 1, 'more message')}` : null}
-        {isNeededAgain === true ? <b class="bad"> · needed again later</b> : null}
+        {neededAt === undefined ? null : (
+          <b class="bad">
+            {' '}
+            · needed again in{' '}
+            <MessagePlace
+              c={cycle.conversationId}
+              revision={neededAt.revision}
+              messageId={neededAt.messageId}
+              places={places}
+            />
+          </b>
+        )}
       </p>
     </li>
   )
@@ -133,16 +144,6 @@ function RepeatedWork({
   )
 }
 
-/** A rule that the user stated. The agent breaks it unawares, so it has a sentence also if the loss is not certain. */
-const isStatedRule = ({ kind, saidBy }: JudgedItem): boolean => kind === 'constraint' && saidBy === 'user'
-
-/** Rules of the user come first, and names and numbers last; of these, the ones that were needed again first. */
-function tierOf({ item }: ItemLoss): number {
-  if (isStatedRule(item)) return 0
-  if (!NAMES.has(item.kind)) return 1
-  return item.isNeededAgain === true ? 2 : 3
-}
-
 /** The foremost losses of the compactions: the most important of each compaction before the next of each. */
 function headlinesOf(cycles: readonly ForgottenCycle[]): readonly Headline[] {
   return cycles
@@ -151,16 +152,11 @@ function headlinesOf(cycles: readonly ForgottenCycle[]): readonly Headline[] {
     .map(({ headline }) => headline)
 }
 
-/** The sentences of a verdict. Other items that the context probably has in other words are left to the folded lines. */
-function itemHeadlines(cycles: readonly ForgottenCycle[], verdict: LossVerdict): readonly Headline<ItemLoss>[] {
-  return headlinesOf(cycles)
-    .flatMap(({ cycle, loss }) =>
-      loss.kind === 'item' && loss.item.verdict === verdict && (isProbablyLost(loss.item) || isStatedRule(loss.item))
-        ? [{ cycle, loss }]
-        : [],
-    )
-    .toSorted((a, b) => tierOf(a.loss) - tierOf(b.loss))
-}
+/** The sentences of a verdict: the losses that matter. Names and files are left to the folded lines. */
+const itemHeadlines = (cycles: readonly ForgottenCycle[], verdict: LossVerdict): readonly Headline<ItemLoss>[] =>
+  headlinesOf(cycles).flatMap(({ cycle, loss }) =>
+    loss.kind === 'item' && loss.item.verdict === verdict ? [{ cycle, loss }] : [],
+  )
 
 const keyOf = ({ conversationId, revision }: ForgottenCycle, { kind, text, said }: JudgedItem): string =>
   JSON.stringify([conversationId, revision, kind, text, said.messageId])
@@ -205,7 +201,7 @@ function Rest({
   if (total === 0) return null
   return (
     <details class="fold">
-      <summary>{isAll ? 'Show all' : `Show ${count(total)} more`}</summary>
+      <summary>{isAll ? `Show ${count(total)} of less importance` : `Show ${count(total)} more`}</summary>
       <ItemList items={items} places={places} />
       {total === items.length ? null : (
         <p class="muted">
@@ -217,7 +213,7 @@ function Rest({
   )
 }
 
-/** The items of a verdict: the first as sentences, all others folded. Together they are `total`. */
+/** The items of a verdict: those that matter as sentences, all others folded. Together they are `total`. */
 function ItemSection({
   title,
   hint,
@@ -239,9 +235,7 @@ function ItemSection({
   const headlines = itemHeadlines(cycles, verdict).slice(0, most)
   return (
     <section aria-label={title}>
-      <h3>
-        {title}: {many(total, 'item')}
-      </h3>
+      <h3>{title}</h3>
       {hint === undefined ? null : <p class="facts">{hint}</p>}
       {headlines.length === 0 ? null : (
         <ul class="headlines">
@@ -288,21 +282,6 @@ function RepeatedSection({ cycles, names, places }: HeadlineProps & { cycles: re
   )
 }
 
-/** Items of which the context has a part, folded. */
-function PartialSection({
-  cycles,
-  total,
-  names,
-  places,
-}: HeadlineProps & { cycles: readonly ForgottenCycle[]; total: number }): Child {
-  return total === 0 ? null : (
-    <section aria-label="Partial">
-      <h3>Partial: {many(total, 'item')}</h3>
-      <Rest items={otherItems(cycles, 'partial', [], names)} total={total} isAll places={places} />
-    </section>
-  )
-}
-
 /** Why the items that may be lost are uncertain. */
 function hintOf(cycles: readonly ForgottenCycle[]): string {
   const unread = cycles.filter(({ report }) => report.summary.kind === 'opaque').length
@@ -313,8 +292,9 @@ function hintOf(cycles: readonly ForgottenCycle[]): string {
 }
 
 /**
- * The losses in sections: repeated work, lost items, possibly lost items, partial items.
- * @param verdicts the totals, of all compactions: the sections have the same numbers
+ * The losses in sections: repeated work, lost items, possibly lost items, partial items. In each, those that matter come
+ * first.
+ * @param verdicts the totals, of all compactions: the sections have as many items
  */
 export function Headlines({
   cycles,
@@ -323,16 +303,11 @@ export function Headlines({
   places,
 }: HeadlineProps & { cycles: readonly ForgottenCycle[]; verdicts: ForgottenTotal['verdicts'] }): Child {
   const common = { cycles, names, places }
-  // A rule of the user comes before lost names.
-  const isUncertainFirst =
-    !itemHeadlines(cycles, 'lost').some(({ loss }) => !NAMES.has(loss.item.kind)) &&
-    itemHeadlines(cycles, 'unknown').some(({ loss }) => isStatedRule(loss.item))
-  const lostItems = <ItemSection {...common} title="Lost" verdict="lost" most={MAX_LOST} total={lost} />
   if (lost + partial + unknown === 0 && headlinesOf(cycles).length === 0) return <p class="empty">No loss was found.</p>
   return (
     <>
       <RepeatedSection {...common} />
-      {isUncertainFirst ? null : lostItems}
+      <ItemSection {...common} title="Lost" verdict="lost" most={MAX_LOST} total={lost} />
       <ItemSection
         {...common}
         title="May be lost"
@@ -341,8 +316,7 @@ export function Headlines({
         most={MAX_UNCERTAIN}
         total={unknown}
       />
-      {isUncertainFirst ? lostItems : null}
-      <PartialSection {...common} total={partial} />
+      <ItemSection {...common} title="Partial" verdict="partial" most={MAX_UNCERTAIN} total={partial} />
     </>
   )
 }

@@ -29,12 +29,19 @@ function CycleName({ row, names }: { row: ForgottenRow; names: Titles | undefine
 
 const FIGURES = [
   'tokens removed',
+  'losses',
   ...VERDICTS.map((verdict) => VERDICT_NAMES[verdict]),
   'repeated calls',
   'tokens',
 ].map((name) => figure(name))
-const figuresOf = ({ left, verdicts, behind }: Pick<ForgottenRow, 'left' | 'verdicts' | 'behind'>): string[] => [
+const figuresOf = ({
+  left,
+  losses,
+  verdicts,
+  behind,
+}: Pick<ForgottenRow, 'left' | 'losses' | 'verdicts' | 'behind'>): string[] => [
   count(left.tokens),
+  count(losses),
   ...VERDICTS.map((verdict) => count(verdicts[verdict])),
   count(behind.calls),
   count(behind.tokens),
@@ -75,7 +82,7 @@ function Summary({
   found: ForgottenFound
   names: Titles | undefined
 }): Child {
-  const { left, verdicts, behind } = totals.all
+  const { left, losses, behind } = totals.all
   return (
     <p class="figures">
       <span>
@@ -86,18 +93,8 @@ function Summary({
         <b>{count(left.messages)}</b> messages and <b>{count(left.tokens)}</b> tokens removed
       </span>
       <span>
-        <b>{count(verdicts.lost)}</b> items lost
+        <b>{count(losses)}</b> {losses === 1 ? 'loss' : 'losses'}
       </span>
-      {verdicts.unknown === 0 ? null : (
-        <span>
-          <b>{count(verdicts.unknown)}</b> may be lost
-        </span>
-      )}
-      {verdicts.partial === 0 ? null : (
-        <span>
-          <b>{count(verdicts.partial)}</b> partial
-        </span>
-      )}
       {behind.calls === 0 ? null : (
         <span>
           repeated: <b>{costText(behind)}</b>
@@ -171,7 +168,7 @@ function Compactions({
               <summary>
                 After <CycleName row={row} names={names} />{' '}
                 <span class="facts">
-                  {many(row.left.messages, 'message')} removed, {many(row.verdicts.lost, 'item')} lost,{' '}
+                  {many(row.left.messages, 'message')} removed, {many(row.losses, 'loss', 'losses')},{' '}
                   {many(row.behind.calls, 'call')} repeated
                 </span>
               </summary>
@@ -187,8 +184,8 @@ function Compactions({
       })}
       {whole.length === rows.length ? null : (
         <p class="note">
-          Shown in full: the {count(whole.length)} compactions with the most repeated calls or lost items. For any
-          other, run <code>context-ledger forgotten CONVERSATION --cycle N</code>.
+          Shown in full: the {count(whole.length)} compactions with the most repeated calls or losses. For any other,
+          run <code>context-ledger forgotten CONVERSATION --cycle N</code>.
         </p>
       )}
     </>

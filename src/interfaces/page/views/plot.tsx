@@ -206,7 +206,7 @@ function anchorOf({ x }: Scales, revision: number): 'start' | 'middle' | 'end' {
 /** Screens that have room for a text: all, or only wide ones. */
 type LossRoom = 'all' | 'wide'
 
-/** The marks with a number of lost items: the greatest numbers first, if their texts do not overlap. */
+/** The marks with a number of losses: the greatest numbers first, if their texts do not overlap. */
 function lossLabels(
   marks: readonly Mark[],
   lostIn: (mark: Mark) => number,
@@ -244,7 +244,7 @@ function MarkSign({
   mark: Mark
   scales: Scales
   lost: number
-  /** The screens that have room for the number of lost items; undefined if none has. */
+  /** The screens that have room for the number of losses; undefined if none has. */
   label: LossRoom | undefined
 }): Child {
   const { kind, revision, text } = mark

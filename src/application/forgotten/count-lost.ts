@@ -1,12 +1,7 @@
-/** Counts the items that the compactions of a conversation lost. Only compactions after the cached count are judged. */
+/** Counts the losses of the compactions of a conversation that matter. Only compactions after the cached count are judged. */
 import type { LostCounts } from '../../ports/lost-counts.js'
 import type { Log } from '../recording/load-conversation.js'
-import { forgottenIn } from './compaction-reports.js'
-import type { ForgottenReport } from './forgotten.js'
-import { verdictsOf } from './totals.js'
-
-/** The items that one compaction lost. */
-export const lostIn = ({ counts }: Pick<ForgottenReport, 'counts'>): number => verdictsOf(counts).lost
+import { forgottenIn } from './cycles.js'
 
 export interface CountLostDependencies {
   readonly log: Log
@@ -14,7 +9,7 @@ export interface CountLostDependencies {
 }
 
 /**
- * Counts the lost items and caches the count.
+ * Counts the losses that matter and caches the count.
  * @param isLate if it returns true, counting stops after the current compaction; the counts are cached
  * @returns undefined if counting stopped early
  */
@@ -27,7 +22,7 @@ export async function countLost(
   let count = known ?? { revision: -1, lost: 0 }
   let isStopped = false
   for await (const { revision, report } of forgottenIn(log, conversationId, { after: count.revision })) {
-    count = { revision, lost: count.lost + lostIn(report) }
+    count = { revision, lost: count.lost + report.losses }
     isStopped = isLate()
     if (isStopped) break
   }

@@ -3,7 +3,6 @@
  * still has, and which work was repeated afterwards. It is computed by code and gives the same result on every machine;
  * no model is called.
  */
-import { foremostOf, inOrderOfConsequence, type Foremost } from './foremost.js'
 import {
   repeatedCalls,
   costOfRepeated,
@@ -11,17 +10,17 @@ import {
   repeatedQuestions,
   type RepeatedPair,
   type Comparison,
-} from './repeated-work.js'
-import { ITEM_KINDS, itemsOf, type Item, type ItemKind } from './items.js'
-import { createJudge, type Judgement, type Verdict } from './judge.js'
-import type { JudgedItem } from './judged-item.js'
-import { linesOf } from './passages.js'
-import { quote } from '../../domain/text/quote.js'
-import { messageProof } from './proofs.js'
-import { recoveryOf, type Recovery } from './recovery.js'
+} from '../loss-report/repeated-work.js'
+import { ITEM_KINDS, type ItemKind } from '../loss-report/items.js'
+import type { Verdict } from '../loss-report/judge.js'
+import type { JudgedItem } from '../loss-report/judged-item.js'
+import { linesOf } from '../loss-report/passages.js'
+import { recoveryOf, type Recovery } from '../loss-report/recovery.js'
 import { answeredCalls } from '../../domain/conversation/call-groups.js'
-import type { ReportInput, ReportMessage, ReportToolCall } from './report-input.js'
-import { worksOf, type Cost, type Work } from './tool-calls.js'
+import type { ReportInput, ReportMessage, ReportToolCall } from '../loss-report/report-input.js'
+import { worksOf, type Cost, type Work } from '../loss-report/tool-calls.js'
+import { foundItems } from './found-items.js'
+import { foremostOf, lossesInOrder, repeatedWork, type Foremost } from './losses.js'
 
 /** Messages and their tokens. */
 interface Amount {
@@ -49,6 +48,11 @@ export interface ForgottenReport {
   readonly summary: { readonly kind: ReportInput['summary']['kind']; readonly lines: number }
   /** The number of items of each kind that are kept, partial, lost or unknown. */
   readonly counts: Readonly<Record<ItemKind, VerdictCounts>>
+  /**
+   * The number of losses that matter, listed in `foremost` or not. What a summary that cannot be read may have lost is not
+   * counted.
+   */
+  readonly losses: number
   /** The most important losses, and the number of the others. */
   readonly foremost: Foremost
   /** Each item with its proof, in the order of consequence. */
@@ -93,21 +97,6 @@ function removedOf(removed: readonly ReportMessage[]): ForgottenReport['left'] {
     ),
   }
 }
-
-/** An item with its judgement, as reports have it. */
-export const judgedOf = (item: Item, judgement: Judgement): JudgedItem => ({
-  kind: item.kind,
-  text: quote(item.text),
-  ...judgement,
-  said: messageProof(item.message, item.around ?? item.text),
-  saidBy: item.message.role,
-  mentions: item.mentions,
-  ...(item.resolvedBy === undefined
-    ? {}
-    : {
-        resolvedBy: messageProof(item.resolvedBy.by, `${item.resolvedBy.call.name}(${item.resolvedBy.query.subject})`),
-      }),
-})
 
 const NO_VERDICTS: VerdictCounts = { kept: 0, partial: 0, lost: 0, unknown: 0 }
 
@@ -155,9 +144,8 @@ function repeatedBefore(
   return repeatedOf(messages, [...repeatedCalls(known, later, ground), ...repeatedQuestions(first, [], last)])
 }
 
-function repetitionOf({ removed, remaining, before, after }: ReportInput): Repetition {
+function repetitionOf({ removed, remaining, before, after }: ReportInput, later: readonly Work[]): Repetition {
   const earlier = worksOf(before)
-  const later = worksOf(after, before.length)
   const ground = createGround([...earlier, ...later])
   const removedIds = idsOf(removed)
   const doneAgain = [
@@ -193,19 +181,17 @@ function repetitionOf({ removed, remaining, before, after }: ReportInput): Repet
 
 /** The report on one compaction. */
 export function forgottenOf(input: ReportInput): ForgottenReport {
-  const { removed, remaining, summary } = input
-  const found = itemsOf(removed, worksOf(removed), remaining)
-  const judge = createJudge(input, found)
-  const items = inOrderOfConsequence(
-    found.map((item) => judgedOf(item, judge(item))),
-    input.after,
-  )
-  const repetition = repetitionOf(input)
+  const { removed, before, after, summary } = input
+  const worksAfter = worksOf(after, before.length)
+  const { items, matters } = foundItems(input, worksOf(removed), worksAfter)
+  const repetition = repetitionOf(input, worksAfter)
+  const losses = lossesInOrder(matters, repeatedWork(repetition.doneAgain))
   return {
     left: removedOf(removed),
     summary: { kind: summary.kind, lines: linesOf(input).length },
     counts: countsOf(items),
-    foremost: foremostOf(items, repetition.doneAgain, summary.kind === 'text'),
+    losses: losses.filter((loss) => loss.kind === 'repeated' || loss.item.why !== 'opaque').length,
+    foremost: foremostOf(losses, items, summary.kind === 'text'),
     items,
     ...repetition,
     recovery: recoveryOf(input),

@@ -1,10 +1,10 @@
 /** Totals of the reports on many compactions: overall, and by program, version, trigger and strategy. */
-import type { RepeatedPair } from './repeated-work.js'
+import type { RepeatedPair } from '../loss-report/repeated-work.js'
 import type { ForgottenReport, Repeated, VerdictCounts } from './forgotten.js'
-import { ITEM_KINDS, type ItemKind } from './items.js'
-import type { Verdict } from './judge.js'
-import { totalRecovery, type RecoveryTotal } from './recovery.js'
-import { addCosts } from './tool-calls.js'
+import { ITEM_KINDS, type ItemKind } from '../loss-report/items.js'
+import type { Verdict } from '../loss-report/judge.js'
+import { totalRecovery, type RecoveryTotal } from '../loss-report/recovery.js'
+import { addCosts } from '../loss-report/tool-calls.js'
 
 /** The attributes by which totals are grouped. */
 export const TOTAL_KEYS = ['program', 'version', 'trigger', 'strategy'] as const
@@ -22,6 +22,8 @@ export interface ForgottenTotal {
   readonly compactions: number
   /** The messages removed from the contexts. */
   readonly left: { readonly messages: number; readonly tokens: number }
+  /** The number of losses that matter, as `list` has it. */
+  readonly losses: number
   /** Items that are kept, partial, lost or unknown. */
   readonly verdicts: VerdictCounts
   /** The same by kind of item. */
@@ -80,6 +82,7 @@ function totalOf(reports: readonly ForgottenReport[]): ForgottenTotal {
       messages: sumOf(reports.map(({ left }) => left.messages)),
       tokens: sumOf(reports.map(({ left }) => left.tokens)),
     },
+    losses: sumOf(reports.map(({ losses }) => losses)),
     verdicts: verdictsOf(counts),
     counts,
     behind: addRepeated(reports.map(({ behind }) => behind)),

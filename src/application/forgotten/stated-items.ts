@@ -1,0 +1,277 @@
+/**
+ * What the user stated in the removed messages, and the open tasks of the agent, as items. The rules and weights are those
+ * of the working state, so that both decide alike what matters. A statement is one item, with the sentences that are
+ * searched in the context.
+ */
+import type { StateItem } from '../../domain/events/index.js'
+import { hasCue } from '../../domain/text/cues.js'
+import { refusalIn } from '../../domain/text/refusals.js'
+import { aroundPasted, isLong, isSpoken, kindOfSentence, spokenSentences } from '../../domain/text/speech.js'
+import { FENCED, type Item, type ItemKind } from '../loss-report/items.js'
+import type { ReportMessage } from '../loss-report/report-input.js'
+import { tellingTerms } from '../loss-report/stretches.js'
+import type { Work } from '../loss-report/tool-calls.js'
+import {
+  CORRECTION,
+  isByUser,
+  QUESTION,
+  LASTING as DECISION,
+  REQUEST,
+  RULE,
+  statementsIn,
+  VALUE,
+  weightOf,
+} from '../working-state/statements.js'
+import { todoListOf } from '../working-state/todo-list.js'
+import { endsTurn, OPEN } from '../working-state/work-items.js'
+import { shortened } from './shortened.js'
+
+/** A sentence of a statement. */
+export interface Part {
+  readonly text: string
+  readonly weight: number
+  /** For an answer to a question of a tool: only the answer. */
+  readonly answer?: string
+}
+
+/** A statement of the user, or an open task. */
+export interface StatedItem extends Item {
+  readonly weight: number
+  /** The sentences with the most weight. */
+  readonly parts: readonly Part[]
+  /** The words before the user's: the refused call, or the question of the agent. */
+  readonly lead: string
+  /** The whole words of the user, in one line. */
+  readonly words: string
+  /** Its loss matters: it is no finished request, plain assent, answered question or small talk. */
+  readonly matters: boolean
+}
+
+const MOST_COMMAND = 80
+const LEAST_TERMS = 3
+/** More new words make an assent a decision of its own. */
+const MOST_NEW_TERMS = 2
+
+/** The first heading of a document: what follows was pasted. */
+const HEADING = /^#{1,6} \S/gmu
+const QUOTED_LINE = /^>.*$|<!--[^]*?-->/gmu
+
+const PROSE = /^[\p{Ll}\p{Lu}\p{Lo}@"'“(]/u
+
+/** The user's own words of a message: without code, quotations and a document after them. */
+function ownWords({ ownText }: ReportMessage): string {
+  const text = ownText.replaceAll(FENCED, '\n[code]\n').replaceAll(QUOTED_LINE, '')
+  const headings = Array.from(text.matchAll(HEADING), ({ index }) => index)
+  const before = text.slice(0, headings[0] ?? text.length).trim()
+  if (headings.length === 0 || (headings.length === 1 && before === '')) return text.trim()
+  const last = text.slice(text.lastIndexOf('\n\n') + 1).trim()
+  return before === '' || !PROSE.test(last) ? before : `${before}\n\n${last}`
+}
+
+const flat = (text: string): string => text.replaceAll(/\s+/gu, ' ').trim()
+
+/** The sentences of a text with their weights. */
+function partsOf(text: string, isWork: boolean): Part[] {
+  return spokenSentences(isLong(text) ? aroundPasted(text) : text)
+    .filter(isSpoken)
+    .map((sentence) => ({ text: flat(sentence), weight: weightIn(sentence, isWork) }))
+    .filter(({ weight }) => weight > 0)
+}
+
+/** Whether a sentence only asks: the answer followed. */
+const isQuestion = ({ text, weight }: Part): boolean => weight < RULE && hasCue(text, 'question')
+
+/** The weight of a sentence. A request after an assent ("ok, do a check") decides nothing. */
+function weightIn(sentence: string, isWork: boolean): number {
+  const weight = weightOf(sentence, isWork)
+  if (weight !== DECISION || !ASSENTS.test(sentence)) return weight
+  const rest = sentence
+    .replace(ASSENTS, ' ')
+    .trim()
+    .replace(/^[\p{P}\s]+/u, '')
+  return kindOfSentence('user', rest, isWork) === 'request' || tellingTerms(rest).length < LEAST_TERMS
+    ? REQUEST
+    : weight
+}
+
+const ASSENTS =
+  /^(?:yes|yep|yeah|yup|ok(?:ay)?|sure|agreed|alright|fine|perfect|great|good|go(?: ahead| on| for it)?|proceed|continue|do it|please|ja|oui|sí|si|да|はい|うん|ええ|お願い|進めて|続けて|そうして|好的?|可以|行|继续|是的?|对|네|예|응|좋아|진행|계속)(?![\p{Ll}\p{Lu}\p{N}])/iu
+
+/** Whether an answer only agrees to the question, in few words that the question does not have. */
+function isAssent(answer: string, question: string): boolean {
+  if (!ASSENTS.test(answer)) return false
+  const asked = new Set(tellingTerms(question))
+  const rest = answer.replace(ASSENTS, ' ')
+  return tellingTerms(rest).filter((term) => !asked.has(term) && !ASSENTS.test(term)).length <= MOST_NEW_TERMS
+}
+
+const ANSWERED = '”, answered: '
+const ASKED = 'asked “'
+
+/** The question that a statement answers; undefined if it answers none. */
+function questionIn(statement: string): string | undefined {
+  const end = statement.lastIndexOf(ANSWERED)
+  return statement.startsWith(ASKED) && end > 0 ? statement.slice(ASKED.length, end) : undefined
+}
+
+/** Whether a sentence describes what is wanted for longer than one turn. */
+const isLasting = ({ text }: Part): boolean => hasCue(text, 'constraint') || hasCue(text, 'preference')
+
+const kindOf = (weight: number, isRefused: boolean): ItemKind => {
+  if (isRefused) return 'refusal'
+  if (weight >= RULE) return 'constraint'
+  if (weight >= DECISION) return 'decision'
+  return weight >= VALUE ? 'statement' : 'request'
+}
+
+const keyOf = (text: string): string => text.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
+
+type Words = Pick<StatedItem, 'weight' | 'parts' | 'lead' | 'words' | 'matters'>
+
+const itemOf = (kind: ItemKind, message: ReportMessage, words: Words): StatedItem => ({
+  ...words,
+  kind,
+  key: `${kind} ${keyOf(words.lead + words.words)}`,
+  text: `${words.lead}${words.words}`,
+  message,
+  mentions: 1,
+})
+
+/** The sentences that say what the statement says: those of the most weight, and others with lasting weight. */
+function weightiest(parts: readonly Part[]): Part[] {
+  const most = parts.reduce((highest, { weight }) => Math.max(highest, weight), 0)
+  return parts.filter(({ weight }) => weight >= Math.min(most, VALUE))
+}
+
+/** The turns of a conversation that decide whether a request is finished. */
+interface Turns {
+  readonly isWork: boolean
+  /** The last statement of the user, if the agent has not reported on it. */
+  readonly open: ReportMessage | undefined
+  /** The first statement of the conversation: its goal. */
+  readonly first: ReportMessage | undefined
+}
+
+/** A message of the user; undefined if it says nothing that may be needed. */
+function statedIn(message: ReportMessage, question: string | undefined, turns: Turns): StatedItem | undefined {
+  const words = flat(ownWords(message))
+  const all = partsOf(ownWords(message), turns.isWork)
+  const told = all.filter((part) => !isQuestion(part))
+  const own = told.reduce((highest, { weight }) => Math.max(highest, weight), 0)
+  const isAgreed = isAssent(words, question ?? '')
+  const isDecided =
+    question !== undefined &&
+    !isAgreed &&
+    told.some(
+      ({ text }) =>
+        tellingTerms(text).length >= LEAST_TERMS && kindOfSentence('user', text, turns.isWork) !== 'request',
+    )
+  const weight = isDecided ? Math.max(own, DECISION) : own
+  const parts = weight >= REQUEST ? weightiest(told) : all.filter(isQuestion)
+  if (parts.length === 0) return undefined
+  const isOpen = message === turns.open || message === turns.first
+  const isWanted = weight >= DECISION || (turns.isWork ? parts.some(isLasting) : weight >= VALUE)
+  return itemOf(kindOf(weight, weight === CORRECTION), message, {
+    weight: Math.max(weight, QUESTION),
+    parts,
+    lead: question === undefined ? '' : `${ASKED}${question}${ANSWERED}`,
+    words,
+    matters: isOpen || (weight >= REQUEST && isWanted && !(isAgreed && weight < RULE)),
+  })
+}
+
+/** The statement in the result of a call: a reason for refusing it, or an answer to a question of a tool. */
+function statedInResult(
+  { text, weight }: StateItem | Pick<StateItem, 'text' | 'weight'>,
+  message: ReportMessage,
+): StatedItem {
+  const question = questionIn(text)
+  if (question !== undefined) {
+    const answer = text.slice(ASKED.length + question.length + ANSWERED.length)
+    return itemOf('decision', message, {
+      weight,
+      parts: [{ text: `${question} → ${answer}`, weight, answer }],
+      lead: `${ASKED}${question}${ANSWERED}`,
+      words: answer,
+      matters: !isAssent(answer, question),
+    })
+  }
+  const words = flat(refusalIn(message.text) ?? text)
+  const sentences = partsOf(words, true)
+  return itemOf('refusal', message, {
+    weight,
+    parts: sentences.length === 0 ? [{ text: words, weight }] : sentences,
+    lead: `${shortened(text.slice(0, Math.max(0, text.indexOf('): ') + 1)), MOST_COMMAND)}: `,
+    words,
+    matters: tellingTerms(words).length > 0,
+  })
+}
+
+/** The tasks of the agent's own list that are not done. */
+function tasksIn(works: readonly Work[]): StatedItem[] {
+  const list = todoListOf(works)
+  if (list === undefined) return []
+  return list.todos
+    .filter(({ status }) => status !== 'done')
+    .map(({ text }) =>
+      itemOf('task', list.by, {
+        weight: OPEN,
+        parts: [{ text: flat(text), weight: OPEN }],
+        lead: '',
+        words: flat(text),
+        matters: true,
+      }),
+    )
+}
+
+/** The last message of the user in the removed ones, unless the agent has reported on it or the user wrote again. */
+function openRequest(
+  removed: readonly ReportMessage[],
+  remaining: readonly ReportMessage[],
+): ReportMessage | undefined {
+  const at = removed.findLastIndex(isByUser)
+  const later = [...removed.slice(at + 1), ...remaining]
+  return later.some((message, place) => isByUser(message) || endsTurn(message, later[place + 1]))
+    ? undefined
+    : removed[at]
+}
+
+/**
+ * The statements of the user in the removed messages, and the agent's open tasks, each once.
+ * @param works the calls of the removed messages
+ * @param before all messages before the compaction
+ */
+export function statedItems(
+  removed: readonly ReportMessage[],
+  works: readonly Work[],
+  remaining: readonly ReportMessage[],
+  before: readonly ReportMessage[],
+): StatedItem[] {
+  const byRevision = new Map(removed.map((message) => [message.revision, message]))
+  const turns: Turns = {
+    isWork: works.length > 0,
+    open: openRequest(removed, remaining),
+    first: before.find(isByUser),
+  }
+  const items = statementsIn(removed, works, new Map()).flatMap((statement): StatedItem[] => {
+    const message = byRevision.get(statement.sourceRevisions[0] ?? -1)
+    if (message === undefined) return []
+    const item =
+      message.role === 'tool'
+        ? statedInResult(statement, message)
+        : statedIn(message, questionIn(statement.text), turns)
+    return item === undefined ? [] : [item]
+  })
+  return eachOnce([...items, ...tasksIn(works)])
+}
+
+/** Equal statements as one item: the last, which is the one in force, with the number of its mentions. */
+function eachOnce(items: readonly StatedItem[]): StatedItem[] {
+  const byKey = new Map<string, StatedItem>()
+  for (const item of items) {
+    const known = byKey.get(item.key)
+    byKey.delete(item.key)
+    byKey.set(item.key, known === undefined ? item : { ...item, mentions: known.mentions + 1 })
+  }
+  return [...byKey.values()]
+}
