@@ -13,13 +13,13 @@ import { messageProof } from '../loss-report/proofs.js'
 import type { ReportInput, ReportMessage } from '../loss-report/report-input.js'
 import type { Work } from '../loss-report/tool-calls.js'
 import { AGENT_DECISION } from '../working-state/agent-items.js'
-import { isByUser, RULE } from '../working-state/statements.js'
+import { isByUser, RULE, VALUE } from '../working-state/statements.js'
 import { OPEN, OPEN_ERROR } from '../working-state/work-items.js'
 import type { WeighedItem } from './losses.js'
 import { neededLater } from './needed-later.js'
 import { shortened } from './shortened.js'
 import { statedItems, type Part, type StatedItem } from './stated-items.js'
-import { laterOn, type Later } from './taken-back.js'
+import { laterOn } from './taken-back.js'
 
 /** A longer message is shown by the sentences that are lost. */
 const MOST_WHOLE = 240
@@ -30,7 +30,7 @@ const MOST_NAME_QUOTE = 160
  * A sentence of which one passage has more of the words is probably said in other words. A rule is shown sooner, since its
  * loss costs more, and a request later.
  */
-const mostOverlap = (weight: number): number => (weight >= RULE ? 0.55 : weight >= AGENT_DECISION ? 0.35 : 0.2)
+const mostOverlap = (weight: number): number => (weight >= RULE ? 0.55 : weight >= VALUE ? 0.35 : 0.2)
 /** The agent was still at work on a failure in one of the last calls. */
 const LAST_CALLS = 8
 
@@ -184,28 +184,22 @@ class ItemFinder {
   }
 
   find(): FoundItems {
-    const { removed, remaining, before, after } = this.input
+    const { removed, remaining, before } = this.input
     const stated = statedItems(removed, this.works, remaining, before)
     const found = itemsOf(removed, this.works, remaining, { withStatements: false })
     const partItems = stated.map((item) => item.parts.map((part) => ({ part, item: itemOfPart(item, part) })))
     const judge = createJudge(this.input, [...partItems.flat().map(({ item }) => item), ...found])
-    const later = laterOn(
-      stated,
-      [...removed, ...remaining, ...after],
-      new Set(after.map(({ messageId }) => messageId)),
-    )
     const statements = stated.map((item, at) =>
       this.#statement(
         item,
         combined((partItems[at] ?? []).map((each) => ({ part: each.part, judgement: judge(each.item) }))),
-        later.get(item) ?? {},
       ),
     )
     const others = found.map((item) => ({ item, judged: judgedOf(item, judge(item)) }))
-    return this.#inOrder([...statements, ...this.#others(others)])
+    return this.#inOrder([...this.#withLater(stated, statements), ...this.#others(others)])
   }
 
-  #statement(item: StatedItem, { judgement, parts }: StatementJudgement, { takenBackAt, saidAgainAt }: Later): Found {
+  #statement(item: StatedItem, { judgement, parts }: StatementJudgement): Found {
     return {
       item: {
         kind: item.kind,
@@ -214,13 +208,36 @@ class ItemFinder {
         said: messageProof(item.message, item.words),
         saidBy: item.message.role === 'tool' ? 'user' : item.message.role,
         mentions: item.mentions,
-        ...(saidAgainAt === undefined ? {} : { neededAt: messageProof(saidAgainAt) }),
-        ...(takenBackAt === undefined ? {} : { takenBackAt: messageProof(takenBackAt) }),
       },
       weight: item.weight,
-      canMatter: item.matters && takenBackAt === undefined,
+      canMatter: item.matters,
       texts: parts.map((part) => part.text),
     }
+  }
+
+  /** The statements, with what later messages did to those that are missing. */
+  #withLater(stated: readonly StatedItem[], statements: readonly Found[]): readonly Found[] {
+    const { removed, remaining, after } = this.input
+    const missing = stated.filter((_item, at) => {
+      const found = statements[at]
+      return found?.canMatter === true && isMissing(found, this.#paraphrases)
+    })
+    if (missing.length === 0) return statements
+    const afterIds = new Set(after.map(({ messageId }) => messageId))
+    const later = laterOn(missing, [...removed, ...remaining, ...after], afterIds)
+    return statements.map((found, at) => {
+      const item = stated[at]
+      const { takenBackAt, saidAgainAt } = (item === undefined ? undefined : later.get(item)) ?? {}
+      return {
+        ...found,
+        item: {
+          ...found.item,
+          ...(saidAgainAt === undefined ? {} : { neededAt: messageProof(saidAgainAt) }),
+          ...(takenBackAt === undefined ? {} : { takenBackAt: messageProof(takenBackAt) }),
+        },
+        canMatter: found.canMatter && takenBackAt === undefined,
+      }
+    })
   }
 
   #others(others: readonly { readonly item: Item; readonly judged: JudgedItem }[]): Found[] {

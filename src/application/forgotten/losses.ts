@@ -55,7 +55,9 @@ const LEAST_TOKENS = 1_000
 const NEEDED_AGAIN = 200
 const COSTLY = 150
 const CHEAP = 40
-const NAME_NEEDED = 30
+/** A value alone says less than the statements of the user, and a file less than a value. */
+const VALUE_NEEDED = 68
+const FILE_NEEDED = 30
 
 const NAMES: ReadonlySet<ItemKind> = new Set(['file', 'identifier', 'number'])
 const VERDICT_ORDER = ['lost', 'unknown', 'partial', 'kept'] as const
@@ -82,8 +84,8 @@ export function repeatedWork(pairs: readonly RepeatedPair[]): readonly RepeatedW
 
 function rankOf({ item, weight }: WeighedItem): number {
   if (item.neededAt === undefined) return weight
-  if (item.kind === 'file') return NAME_NEEDED
-  return NEEDED_AGAIN + weight
+  if (item.kind === 'file') return FILE_NEEDED
+  return NAMES.has(item.kind) ? VALUE_NEEDED : NEEDED_AGAIN + weight
 }
 
 const isCostly = ({ use, cost }: RepeatedWork): boolean =>

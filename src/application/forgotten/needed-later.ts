@@ -7,6 +7,7 @@ import type { JudgedItem } from '../loss-report/judged-item.js'
 import { unescaped, type PassageSource } from '../loss-report/passages.js'
 import { messageProof, type MessageProof } from '../loss-report/proofs.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
+import { tellingTerms } from '../loss-report/stretches.js'
 import type { Work } from '../loss-report/tool-calls.js'
 
 interface AskedText {
@@ -19,6 +20,8 @@ const MOST_TYPED = 2_000
 /** A shorter number is in many texts, unless it has marks like a time. */
 const LEAST_DIGITS = 4
 const LEAST_WITH_MARKS = 3
+const LEAST_SHARED = 2
+const AROUND = 60
 const YEAR = /^(?:19|20)\d\d$/u
 
 const typed = (after: readonly ReportMessage[]): AskedText[] =>
@@ -81,6 +84,12 @@ function foundAgain(items: readonly JudgedItem[], after: readonly ReportMessage[
   return brought.filter(([item]) => written(item) !== undefined)
 }
 
+/** The words around a name in a text. */
+function around(text: string, name: string): string {
+  const at = text.indexOf(name)
+  return at < 0 ? name : text.slice(Math.max(0, at - AROUND), at + name.length + AROUND)
+}
+
 /** The names of a kind of which one of the texts asks. */
 function askedOf(
   items: readonly JudgedItem[],
@@ -95,9 +104,16 @@ function askedOf(
   return (item) => {
     const match = names.find(wantedOf(item))
     return match?.nearness === 'whole' && match.source.kind === 'message'
-      ? messageProof(match.source.message, match.text)
+      ? messageProof(match.source.message, around(match.source.message.text, match.text))
       : undefined
   }
+}
+
+/** A plain number comes up again by chance, unless its sentences share words. */
+function isSameSubject([{ kind, text, said }, proof]: readonly [JudgedItem, MessageProof]): boolean {
+  if (kind !== 'number' || /[^\d.,]/u.test(text)) return true
+  const terms = new Set(tellingTerms(said.text))
+  return tellingTerms(proof.text).filter((term) => terms.has(term) && !/\d/u.test(term)).length >= LEAST_SHARED
 }
 
 /** The items of which one of the texts asks. */
@@ -135,8 +151,8 @@ export function neededLater(
     for (const [item, proof] of found) if (!needed.has(item)) needed.set(item, proof)
   }
   const values = items.filter(isValue)
-  note(askedIn(values, typed(after)))
-  note(foundAgain(values, after))
+  note(askedIn(values, typed(after)).filter(isSameSubject))
+  note(foundAgain(values, after).filter(isSameSubject))
   note(askedIn([...values, ...items.filter(({ kind }) => kind === 'file')], lookedFor(works)))
   note(
     failedAgain(

@@ -14,8 +14,10 @@ import type { Work } from '../loss-report/tool-calls.js'
 import {
   CORRECTION,
   isByUser,
+  MOST_ANSWER,
   QUESTION,
-  LASTING as DECISION,
+  questionOf,
+  DECISION,
   REQUEST,
   RULE,
   statementsIn,
@@ -253,15 +255,16 @@ export function statedItems(
     open: openRequest(removed, remaining),
     first: before.find(isByUser),
   }
-  const items = statementsIn(removed, works, new Map()).flatMap((statement): StatedItem[] => {
-    const message = byRevision.get(statement.sourceRevisions[0] ?? -1)
-    if (message === undefined) return []
-    const item =
-      message.role === 'tool'
-        ? statedInResult(statement, message)
-        : statedIn(message, questionIn(statement.text), turns)
-    return item === undefined ? [] : [item]
+  const said = removed.flatMap((message, at) => {
+    if (!isByUser(message)) return []
+    const question = message.ownText.length <= MOST_ANSWER ? questionOf(removed[at - 1]) : undefined
+    return statedIn(message, question, turns) ?? []
   })
+  const inResults = statementsIn([], works, new Map()).flatMap((statement) => {
+    const message = byRevision.get(statement.sourceRevisions[0] ?? -1)
+    return message === undefined ? [] : [statedInResult(statement, message)]
+  })
+  const items = [...said, ...inResults].toSorted((a, b) => a.message.revision - b.message.revision)
   return eachOnce([...items, ...tasksIn(works)])
 }
 

@@ -3,6 +3,7 @@
  * working state. A later message is compared with the earlier statements that share most words with it, so that the time
  * grows with the number of messages, and not with its square.
  */
+import { headOf } from '../../domain/text/clean-text.js'
 import { numbersIn } from '../../domain/text/numbers.js'
 import { refersTo, statementOf, type Statement } from '../../domain/text/statements.js'
 import type { StateItem } from '../../domain/events/index.js'
@@ -130,7 +131,9 @@ export function laterOn(
   const found = new Map<StatedItem, Later>()
   for (const message of messages) {
     if (!isByUser(message)) continue
-    const text = shortened(message.ownText, MOST_CHARACTERS)
+    const text = shortened(headOf(message.ownText, MOST_CHARACTERS * 4), MOST_CHARACTERS)
+    const corrects = CORRECTS.test(text)
+    if (!after.has(message.messageId) && !corrects && !/\d/u.test(text)) continue
     const form = statementOf(text)
     const candidates = earlier.before(message, form)
     const again = after.has(message.messageId)
@@ -141,14 +144,16 @@ export function laterOn(
       found.set(again.item, { ...known, saidAgainAt: known?.saidAgainAt ?? message })
       continue
     }
+    const alike = candidates.filter((each) => isAboutSame(each, form))
+    if (alike.length === 0) continue
     const corrected = corrections.correctedBy(
       text,
-      candidates.map(({ group }) => group),
+      alike.map(({ group }) => group),
     )
-    const taken = candidates.find(({ group }) => group === corrected)
-    if (taken === undefined || !isAboutSame(taken, form)) continue
+    const taken = alike.find(({ group }) => group === corrected)
+    if (taken === undefined) continue
     // Without a word that says so, or another value, a later message leaves the statement in force.
-    if (CORRECTS.test(text) || hasOtherValue(taken.item.words, text))
+    if (corrects || hasOtherValue(taken.item.words, text))
       found.set(taken.item, { ...found.get(taken.item), takenBackAt: message })
   }
   return found

@@ -18,7 +18,7 @@ import type { NewItem } from '../../domain/conversation/state-editor.js'
 /** Weights of statements. Without weight a statement is small talk, and is not kept. */
 export const RULE = 90
 export const CORRECTION = 80
-const DECISION = 70
+export const DECISION = 70
 /** From this weight on, a statement of one of two people who talk is kept as such. */
 export const LASTING_IN_DIALOGUE = RULE
 export const VALUE = 65
@@ -34,7 +34,7 @@ const MOST_BRIEF = 160
 const MOST_OF_DOCUMENT = 1_200
 const MOST_QUESTION = 160
 /** An answer to a question is short. */
-const MOST_ANSWER = 120
+export const MOST_ANSWER = 120
 const LEAST_TERMS = 2
 
 const PARTS_ONLY = /^(?:\s*\[[\w -]{1,40}\])*\s*$/u
@@ -129,7 +129,7 @@ function weighed(text: string, isWork: boolean, isAnswer = false): WeighedText {
 }
 
 /** The last question of a message of the agent. */
-function questionOf(message: ReportMessage | undefined): string | undefined {
+export function questionOf(message: ReportMessage | undefined): string | undefined {
   if (message?.role !== 'assistant' || (message.toolCalls ?? []).length > 0) return undefined
   const last = spokenSentences(message.ownText).at(-1)
   if (last === undefined || !hasCue(last, 'question')) return undefined

@@ -32,7 +32,7 @@ const lossColour = (verdict: JudgedItem['verdict']): ((text: string) => string) 
 function lossLines(loss: ForgottenCycle['report']['foremost']['losses'][number]): string[] {
   if (loss.kind === 'repeated')
     return [
-      `  ${colours.red('repeated')} ${printable(loss.tool)} ${printable(loss.subject)}: ${costText(loss.cost)}  (revision ${loss.first.revision}, repeated at ${loss.again.revision})`,
+      `  ${colours.red('repeated')} ${printable(loss.tool)} ${printable(wholeWords(loss.subject))}: ${costText(loss.cost)}  (revision ${loss.first.revision}, repeated at ${loss.again.revision})`,
     ]
   const { item } = loss
   const needed = item.neededAt === undefined ? '' : `, needed again at ${item.neededAt.revision}`
@@ -42,18 +42,23 @@ function lossLines(loss: ForgottenCycle['report']['foremost']['losses'][number])
   ]
 }
 
+/** A subject that was shortened, without the part of a word at its end. */
+const wholeWords = (subject: string): string => subject.replace(/(?<=\s)\S*…$/u, '…')
+
 /** The text of an item, and the sentence around a name. */
 const wholeText = ({ kind, text, said }: JudgedItem): string =>
   NAMES.has(kind) && said.text !== text ? `${text} in “${said.text}”` : text
 
 /** The losses that matter, and the count of the rest. */
-function foremostLines({ foremost: { losses, more, others } }: ForgottenCycle['report']): string[] {
+function foremostLines({ summary, foremost: { losses, more, others } }: ForgottenCycle['report']): string[] {
   const rest = ITEM_KINDS.flatMap((kind) => {
     const number = others[kind] ?? 0
     return number === 0 ? [] : [`${count(number)} ${number === 1 ? ITEM_NAME[kind] : ITEM_NAMES[kind]}`]
   })
   return [
-    ...losses.flatMap(lossLines),
+    ...(losses.length === 0 && summary.kind === 'text'
+      ? ['  no loss that matters was found']
+      : losses.flatMap(lossLines)),
     ...(more === 0 ? [] : [`  ${many(more, 'more loss', 'more losses')}; --json lists ${more === 1 ? 'it' : 'them'}`]),
     ...(rest.length === 0
       ? []
