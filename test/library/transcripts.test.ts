@@ -129,13 +129,13 @@ it('refuses a resumable that is neither true nor false', async () => {
   )
 })
 
-it('counts what the compactions of a transcript lost, so that lists have it', async () => {
-  const file = join(folder, 'counted.jsonl')
-  await writeFile(file, `${claudeCodeLines(6, [3], 'counted').join('\n')}\n`)
-  const [imported] = (await ledger.transcripts.import(file)).conversations
-  const { totals } = await ledger.forgotten('claude-code/counted')
-  expect(imported).toMatchObject({ compactions: 1, lost: totals.all.verdicts.lost })
-  expect(await listed('claude-code/counted')).toMatchObject([{ compactions: 1, lost: totals.all.verdicts.lost }])
+it('counts the losses of the compactions of a transcript, so that lists have them', async () => {
+  const [imported] = (await ledger.transcripts.import('examples/claude-code-session.jsonl')).conversations
+  const conversationId = imported?.conversationId ?? ''
+  const { losses } = (await ledger.forgotten(conversationId)).totals.all
+  expect(losses).toBe(3)
+  expect(imported).toMatchObject({ compactions: 1, lost: losses })
+  expect(await listed(conversationId)).toMatchObject([{ compactions: 1, lost: losses }])
 })
 
 it('takes the time of the file for a transcript without times, and the words of the model for one without requests', async () => {

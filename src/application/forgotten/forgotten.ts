@@ -49,8 +49,8 @@ export interface ForgottenReport {
   /** The number of items of each kind that are kept, partial, lost or unknown. */
   readonly counts: Readonly<Record<ItemKind, VerdictCounts>>
   /**
-   * The number of losses that matter, listed in `foremost` or not. What a summary that cannot be read may have lost is not
-   * counted.
+   * The number of losses that matter, listed in `foremost` or not. Possible losses of a summary that cannot be read are
+   * not counted.
    */
   readonly losses: number
   /** The most important losses, and the number of the others. */

@@ -162,7 +162,7 @@ const beginningOf = (text: string, at: number): number => {
   return end < 0 ? 0 : end + 2
 }
 
-/** What the removed messages contain, and which of it is lost and matters. */
+/** The items of the removed messages, and those whose loss matters. */
 export interface FoundItems {
   /** All items in the order of consequence: those whose loss matters first. */
   readonly items: readonly JudgedItem[]
@@ -195,8 +195,8 @@ class ItemFinder {
         combined((partItems[at] ?? []).map((each) => ({ part: each.part, judgement: judge(each.item) }))),
       ),
     )
-    const others = found.map((item) => ({ item, judged: judgedOf(item, judge(item)) }))
-    return this.#inOrder([...this.#withLater(stated, statements), ...this.#others(others)])
+    const judgedItems = found.map((item) => ({ item, judged: judgedOf(item, judge(item)) }))
+    return this.#inOrder([...this.#withLater(stated, statements), ...this.#others(judgedItems)])
   }
 
   #statement(item: StatedItem, { judgement, parts }: StatementJudgement): Found {
@@ -215,7 +215,7 @@ class ItemFinder {
     }
   }
 
-  /** The statements, with what later messages did to those that are missing. */
+  /** The statements, with the later messages about those that are missing. */
   #withLater(stated: readonly StatedItem[], statements: readonly Found[]): readonly Found[] {
     const { removed, remaining, after } = this.input
     const missing = stated.filter((_item, at) => {

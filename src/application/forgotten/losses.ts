@@ -1,6 +1,6 @@
 /**
- * The losses of a compaction in the order of their consequence. Above the fold are those that matter: what the
- * conversation needed again, rules, refusals, decisions and open work of the user, and decisions of the agent. Names, files,
+ * The losses of a compaction in the order of their consequence. Above the fold are those that matter: items that
+ * the conversation needed again, rules, refusals, decisions and open work of the user, and decisions of the agent. Names, files,
  * finished requests and small errors are below it, and are only counted.
  */
 import type { RepeatedPair } from '../loss-report/repeated-work.js'
@@ -116,10 +116,10 @@ export function lossesInOrder(matters: readonly WeighedItem[], repeated: readonl
  * @param hasSummary whether a summary that can be read replaced the removed messages
  */
 export function foremostOf(losses: readonly Loss[], items: readonly JudgedItem[], hasSummary: boolean): Foremost {
-  const most = hasSummary ? MOST_LOSSES : MOST_WITHOUT_SUMMARY
+  const limit = hasSummary ? MOST_LOSSES : MOST_WITHOUT_SUMMARY
   const above = new Set(losses.flatMap((loss) => (loss.kind === 'item' ? [loss.item] : [])))
-  const others: Partial<Record<ItemKind, number>> = {}
+  const countsByKind: Partial<Record<ItemKind, number>> = {}
   for (const item of items)
-    if (item.verdict !== 'kept' && !above.has(item)) others[item.kind] = (others[item.kind] ?? 0) + 1
-  return { losses: losses.slice(0, most), more: Math.max(0, losses.length - most), others }
+    if (item.verdict !== 'kept' && !above.has(item)) countsByKind[item.kind] = (countsByKind[item.kind] ?? 0) + 1
+  return { losses: losses.slice(0, limit), more: Math.max(0, losses.length - limit), others: countsByKind }
 }

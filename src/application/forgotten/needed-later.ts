@@ -10,7 +10,7 @@ import type { ReportMessage } from '../loss-report/report-input.js'
 import { tellingTerms } from '../loss-report/stretches.js'
 import type { Work } from '../loss-report/tool-calls.js'
 
-interface AskedText {
+interface SearchText {
   readonly text: string
   readonly source: PassageSource
 }
@@ -24,15 +24,15 @@ const LEAST_SHARED = 2
 const AROUND = 60
 const YEAR = /^(?:19|20)\d\d$/u
 
-const typed = (after: readonly ReportMessage[]): AskedText[] =>
+const typedTexts = (after: readonly ReportMessage[]): SearchText[] =>
   after
     .filter(({ role, byProgram, ownText }) => role === 'user' && byProgram !== true && ownText.length <= MOST_TYPED)
     .map((message) => ({ text: message.ownText, source: { kind: 'message', message } }))
 
 const SEARCHES = new Set(['search', 'web', 'ask'])
 
-/** The arguments of the calls that search. A file that is read again may only be the next step of the work. */
-const lookedFor = (works: readonly Work[]): AskedText[] =>
+/** The arguments of the calls that search. Reading a file may only be the next step of the work. */
+const searchTexts = (works: readonly Work[]): SearchText[] =>
   works
     .filter(({ query: { use } }) => SEARCHES.has(use))
     .map(({ call, by }) => ({ text: unescaped(call.arguments), source: { kind: 'message', message: by } }))
@@ -42,9 +42,9 @@ const MOST_RESULTS = 400_000
 const MOST_OF_RESULT = 20_000
 
 /** The texts of the agent and the results after the compaction, in order. */
-function textsAfter(after: readonly ReportMessage[]): AskedText[] {
+function textsAfter(after: readonly ReportMessage[]): SearchText[] {
   let left = MOST_RESULTS
-  return after.flatMap((message): AskedText[] => {
+  return after.flatMap((message): SearchText[] => {
     const source = { kind: 'message', message } as const
     if (message.role === 'tool') {
       const text = headOf(message.text, Math.min(MOST_OF_RESULT, left))
@@ -71,13 +71,13 @@ function isValue({ kind, text }: JudgedItem): boolean {
 function foundAgain(items: readonly JudgedItem[], after: readonly ReportMessage[]): [JudgedItem, MessageProof][] {
   if (items.length === 0) return []
   const texts = textsAfter(after)
-  const first = askedOf(items, texts)
+  const first = finderIn(items, texts)
   const results = new Set(after.flatMap(({ role, messageId }) => (role === 'tool' ? [messageId] : [])))
   const brought = items.flatMap((item) => {
     const proof = first(item)
     return proof === undefined || !results.has(proof.messageId) ? [] : [[item, proof] as [JudgedItem, MessageProof]]
   })
-  const written = askedOf(
+  const written = finderIn(
     brought.map(([item]) => item),
     texts.filter(({ source }) => source.kind === 'message' && source.message.role === 'assistant'),
   )
@@ -91,9 +91,9 @@ function around(text: string, name: string): string {
 }
 
 /** The names of a kind of which one of the texts asks. */
-function askedOf(
+function finderIn(
   items: readonly JudgedItem[],
-  texts: readonly AskedText[],
+  texts: readonly SearchText[],
 ): (item: JudgedItem) => MessageProof | undefined {
   const wantedOf = ({ kind, text }: JudgedItem): WantedName => ({
     kind: kind === 'file' ? 'file' : kind === 'number' ? 'number' : 'identifier',
@@ -117,11 +117,11 @@ function isSameSubject([{ kind, text, said }, proof]: readonly [JudgedItem, Mess
 }
 
 /** The items of which one of the texts asks. */
-function askedIn(items: readonly JudgedItem[], texts: readonly AskedText[]): [JudgedItem, MessageProof][] {
+function foundIn(items: readonly JudgedItem[], texts: readonly SearchText[]): [JudgedItem, MessageProof][] {
   if (items.length === 0) return []
-  const asked = askedOf(items, texts)
+  const find = finderIn(items, texts)
   return items.flatMap((item) => {
-    const proof = asked(item)
+    const proof = find(item)
     return proof === undefined ? [] : [[item, proof] as [JudgedItem, MessageProof]]
   })
 }
@@ -129,9 +129,9 @@ function askedIn(items: readonly JudgedItem[], texts: readonly AskedText[]): [Ju
 /** The errors with which a later call failed again. */
 function failedAgain(errors: readonly JudgedItem[], works: readonly Work[]): [JudgedItem, MessageProof][] {
   if (errors.length === 0) return []
-  const again = new Map(failuresIn(works).map(({ text, work }) => [text, work.result ?? work.by]))
+  const failureMessages = new Map(failuresIn(works).map(({ text, work }) => [text, work.result ?? work.by]))
   return errors.flatMap((item) => {
-    const message = again.get(item.text)
+    const message = failureMessages.get(item.text)
     return message === undefined ? [] : [[item, messageProof(message, item.text)] as [JudgedItem, MessageProof]]
   })
 }
@@ -151,9 +151,9 @@ export function neededLater(
     for (const [item, proof] of found) if (!needed.has(item)) needed.set(item, proof)
   }
   const values = items.filter(isValue)
-  note(askedIn(values, typed(after)).filter(isSameSubject))
+  note(foundIn(values, typedTexts(after)).filter(isSameSubject))
   note(foundAgain(values, after).filter(isSameSubject))
-  note(askedIn([...values, ...items.filter(({ kind }) => kind === 'file')], lookedFor(works)))
+  note(foundIn([...values, ...items.filter(({ kind }) => kind === 'file')], searchTexts(works)))
   note(
     failedAgain(
       items.filter(({ kind }) => kind === 'error'),

@@ -1,5 +1,5 @@
 /**
- * What the user stated in the removed messages, and the open tasks of the agent, as items. The rules and weights are those
+ * Finds the statements of the user in the removed messages, and the open tasks of the agent. The rules and weights are those
  * of the working state, so that both decide alike what matters. A statement is one item, with the sentences that are
  * searched in the context.
  */
@@ -102,9 +102,9 @@ const ASSENTS =
 /** Whether an answer only agrees to the question, in few words that the question does not have. */
 function isAssent(answer: string, question: string): boolean {
   if (!ASSENTS.test(answer)) return false
-  const asked = new Set(tellingTerms(question))
+  const questionTerms = new Set(tellingTerms(question))
   const rest = answer.replace(ASSENTS, ' ')
-  return tellingTerms(rest).filter((term) => !asked.has(term) && !ASSENTS.test(term)).length <= MOST_NEW_TERMS
+  return tellingTerms(rest).filter((term) => !questionTerms.has(term) && !ASSENTS.test(term)).length <= MOST_NEW_TERMS
 }
 
 const ANSWERED = '”, answered: '
@@ -116,7 +116,7 @@ function questionIn(statement: string): string | undefined {
   return statement.startsWith(ASKED) && end > 0 ? statement.slice(ASKED.length, end) : undefined
 }
 
-/** Whether a sentence describes what is wanted for longer than one turn. */
+/** Whether a sentence describes a wish that outlasts the turn. */
 const isLasting = ({ text }: Part): boolean => hasCue(text, 'constraint') || hasCue(text, 'preference')
 
 const kindOf = (weight: number, isRefused: boolean): ItemKind => {
@@ -139,10 +139,10 @@ const itemOf = (kind: ItemKind, message: ReportMessage, words: Words): StatedIte
   mentions: 1,
 })
 
-/** The sentences that say what the statement says: those of the most weight, and others with lasting weight. */
+/** The sentences that decide whether the statement is lost: those of the most weight, and others with lasting weight. */
 function weightiest(parts: readonly Part[]): Part[] {
-  const most = parts.reduce((highest, { weight }) => Math.max(highest, weight), 0)
-  return parts.filter(({ weight }) => weight >= Math.min(most, VALUE))
+  const highestWeight = parts.reduce((highest, { weight }) => Math.max(highest, weight), 0)
+  return parts.filter(({ weight }) => weight >= Math.min(highestWeight, VALUE))
 }
 
 /** The turns of a conversation that decide whether a request is finished. */
@@ -158,18 +158,18 @@ interface Turns {
 function statedIn(message: ReportMessage, question: string | undefined, turns: Turns): StatedItem | undefined {
   const words = flat(ownWords(message))
   const all = partsOf(ownWords(message), turns.isWork)
-  const told = all.filter((part) => !isQuestion(part))
-  const own = told.reduce((highest, { weight }) => Math.max(highest, weight), 0)
+  const statements = all.filter((part) => !isQuestion(part))
+  const ownWeight = statements.reduce((highest, { weight }) => Math.max(highest, weight), 0)
   const isAgreed = isAssent(words, question ?? '')
   const isDecided =
     question !== undefined &&
     !isAgreed &&
-    told.some(
+    statements.some(
       ({ text }) =>
         tellingTerms(text).length >= LEAST_TERMS && kindOfSentence('user', text, turns.isWork) !== 'request',
     )
-  const weight = isDecided ? Math.max(own, DECISION) : own
-  const parts = weight >= REQUEST ? weightiest(told) : all.filter(isQuestion)
+  const weight = isDecided ? Math.max(ownWeight, DECISION) : ownWeight
+  const parts = weight >= REQUEST ? weightiest(statements) : all.filter(isQuestion)
   if (parts.length === 0) return undefined
   const isOpen = message === turns.open || message === turns.first
   const isWanted = weight >= DECISION || (turns.isWork ? parts.some(isLasting) : weight >= VALUE)
@@ -255,7 +255,7 @@ export function statedItems(
     open: openRequest(removed, remaining),
     first: before.find(isByUser),
   }
-  const said = removed.flatMap((message, at) => {
+  const inMessages = removed.flatMap((message, at) => {
     if (!isByUser(message)) return []
     const question = message.ownText.length <= MOST_ANSWER ? questionOf(removed[at - 1]) : undefined
     return statedIn(message, question, turns) ?? []
@@ -264,7 +264,7 @@ export function statedItems(
     const message = byRevision.get(statement.sourceRevisions[0] ?? -1)
     return message === undefined ? [] : [statedInResult(statement, message)]
   })
-  const items = [...said, ...inResults].toSorted((a, b) => a.message.revision - b.message.revision)
+  const items = [...inMessages, ...inResults].toSorted((a, b) => a.message.revision - b.message.revision)
   return eachOnce([...items, ...tasksIn(works)])
 }
 

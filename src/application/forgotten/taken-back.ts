@@ -23,7 +23,7 @@ const LEAST_TERMS = 4
 /** So many of the words of the shorter statement are in the other one, if both are about the same. */
 const LEAST_SHARE = 0.4
 
-/** What later messages did to a statement. */
+/** The later messages about a statement. */
 export interface Later {
   readonly takenBackAt?: ReportMessage
   readonly saidAgainAt?: ReportMessage
@@ -117,7 +117,7 @@ function hasOtherValue(earlier: string, later: string): boolean {
 }
 
 /**
- * What later messages did to statements.
+ * Finds later messages about statements.
  * @param messages all messages from the removed ones on, in order
  * @param after ids of the messages after the compaction: only these say a lost statement again
  */
@@ -136,12 +136,12 @@ export function laterOn(
     if (!after.has(message.messageId) && !corrects && !/\d/u.test(text)) continue
     const form = statementOf(text)
     const candidates = earlier.before(message, form)
-    const again = after.has(message.messageId)
+    const repeatedStatement = after.has(message.messageId)
       ? candidates.find((each) => each.form.terms.size >= LEAST_TERMS && refersTo(form, each.form))
       : undefined
-    if (again !== undefined) {
-      const known = found.get(again.item)
-      found.set(again.item, { ...known, saidAgainAt: known?.saidAgainAt ?? message })
+    if (repeatedStatement !== undefined) {
+      const known = found.get(repeatedStatement.item)
+      found.set(repeatedStatement.item, { ...known, saidAgainAt: known?.saidAgainAt ?? message })
       continue
     }
     const alike = candidates.filter((each) => isAboutSame(each, form))
