@@ -13,7 +13,7 @@ const CAPABILITIES = [
   'src/application/compaction',
   'src/application/history',
   'src/application/loss-report',
-  'src/application/forgotten',
+  'src/application/losses',
   'src/application/recall',
   'src/application/handoff',
   'src/application/search',
@@ -44,7 +44,7 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/application/history': [...CORE, 'src/application/recording'],
   'src/application/loss-report': [...CORE, 'src/application/recording'],
-  'src/application/forgotten': [
+  'src/application/losses': [
     ...CORE,
     'src/application/recording',
     'src/application/loss-report',
@@ -106,7 +106,7 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
     'src/application/recording',
     'src/application/history',
     'src/application/loss-report',
-    'src/application/forgotten',
+    'src/application/losses',
     'projections/read-models',
     'src/library',
   ],

@@ -4,7 +4,7 @@ import {
   unlistedConversations,
   type ConversationSummary,
 } from '../../projections/read-models/live-messages/queries.js'
-import { countLost } from '../application/forgotten/count-lost.js'
+import { countLost } from '../application/losses/count-lost.js'
 import * as calls from '../schema/calls/conversations.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'

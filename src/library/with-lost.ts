@@ -1,5 +1,5 @@
 /** Counts what the compactions of imported conversations lost. */
-import { countLost } from '../application/forgotten/count-lost.js'
+import { countLost } from '../application/losses/count-lost.js'
 import type { RecordedConversation } from '../application/importers/recorded-transcript.js'
 import type { ImportedConversation } from './ledger-transcripts.js'
 import type { LedgerParts } from './parts.js'

@@ -1,6 +1,6 @@
 /** Evidence in the report on a compaction, conditions for an item, and the order of losses. */
 import { describe, expect, it } from '@jest/globals'
-import { forgottenOf, type ForgottenReport } from '../../src/application/forgotten/forgotten.js'
+import { forgottenOf, type ForgottenReport } from '../../src/application/losses/forgotten.js'
 import type { ReportMessage } from '../../src/application/loss-report/report-input.js'
 import { createTalk, forgetting } from './report-input.js'
 

@@ -1,7 +1,7 @@
 /** The report on one compaction: hand-made examples in four languages, and properties of any report. */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { forgottenOf, type ForgottenReport } from '../../src/application/forgotten/forgotten.js'
+import { forgottenOf, type ForgottenReport } from '../../src/application/losses/forgotten.js'
 import type { ReportMessage } from '../../src/application/loss-report/report-input.js'
 import { createTalk, forgetting } from './report-input.js'
 

@@ -1,8 +1,8 @@
 /** How long an agent takes from a compaction to its next edit. */
 import { describe, expect, it } from '@jest/globals'
 import { NOTE_BEGINNING } from '../../src/domain/values/recall-note.js'
-import { forgottenOf } from '../../src/application/forgotten/forgotten.js'
-import { totalForgotten } from '../../src/application/forgotten/totals.js'
+import { forgottenOf } from '../../src/application/losses/forgotten.js'
+import { totalForgotten } from '../../src/application/losses/totals.js'
 import { createTalk, forgetting } from './report-input.js'
 
 const talk = createTalk()

@@ -1,8 +1,8 @@
 /** Totals of many reports: by program, version, trigger and strategy. */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { forgottenOf } from '../../src/application/forgotten/forgotten.js'
-import { TOTAL_KEYS, totalForgotten, type Counted } from '../../src/application/forgotten/totals.js'
+import { forgottenOf } from '../../src/application/losses/forgotten.js'
+import { TOTAL_KEYS, totalForgotten, type Counted } from '../../src/application/losses/totals.js'
 import { createTalk, forgetting } from './report-input.js'
 
 /** A compaction with one read of a file before it, and this many after it. */

@@ -2,7 +2,7 @@
 import type { GivenCheckpoint } from '../../application/proof/types.js'
 import type { VerifyProgress } from '../../application/audit/verify.js'
 import type { ConversationStats } from '../../application/history/stats.js'
-import type { ForgottenCycle } from '../../application/forgotten/cycles.js'
+import type { ForgottenCycle } from '../../application/losses/cycles.js'
 import type { Manifest, StreamHead } from '../../ports/manifest.js'
 import { isRevision } from '../../domain/values/revision.js'
 import { LEAST_NOTE_TOKENS, NOTE_TOKENS } from '../../domain/values/recall-note.js'

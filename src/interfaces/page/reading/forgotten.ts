@@ -1,5 +1,5 @@
 /** What compactions forgot, for the page and report files: one row per compaction, and the worst ones in full. */
-import { verdictsOf } from '../../../application/forgotten/totals.js'
+import { verdictsOf } from '../../../application/losses/totals.js'
 import type { Forgotten, ForgottenCycle, ForgottenTotal, Ledger } from '../../../library/ledger.js'
 import type { Pause } from './foreground.js'
 

@@ -1,7 +1,7 @@
 /** The order of losses by their consequence: a law over generated conversations and summaries, and its examples. */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { forgottenOf, type ForgottenReport } from '../../src/application/forgotten/forgotten.js'
+import { forgottenOf, type ForgottenReport } from '../../src/application/losses/forgotten.js'
 import type { ReportMessage } from '../../src/application/loss-report/report-input.js'
 import { createTalk, forgetting } from '../loss-report/report-input.js'
 
