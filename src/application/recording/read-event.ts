@@ -47,65 +47,65 @@ export interface EventSource {
   readonly keys?: TextKeys | undefined
 }
 
-function decoded(stored: StoredEvent, body?: string, keys?: ConversationKeys): RecordedEvent {
-  const read = decode(stored, body, keys?.open)
-  if (E.isLeft(read)) throw unreadableEvent(read.left)
-  return read.right
-}
-
 /** The conversation that has the keys of an event. */
 export const keyOwner = (stream: string): string | undefined =>
   conversationOf(stream) ?? editionOf(stream)?.conversationId
-
-async function openedSoon(
-  stored: StoredEvent,
-  body: string | undefined,
-  keys: TextKeys,
-  conversationId: string,
-  soon: ConversationKeys | Promise<ConversationKeys>,
-): Promise<RecordedEvent> {
-  const known = await soon
-  const event = decoded(stored, body, known)
-  return known.isOutdated ? decoded(stored, body, await keys.reload(conversationId)) : event
-}
-
-function open(
-  stored: StoredEvent,
-  body: string | undefined,
-  { keys }: EventSource,
-): RecordedEvent | Promise<RecordedEvent> {
-  const conversationId = keys !== undefined && isSealed(stored, body) ? keyOwner(stored.stream) : undefined
-  if (keys === undefined || conversationId === undefined) return forgetting(decoded(stored, body), keys)
-  const known = keys.of(conversationId)
-  if (known instanceof Promise) return openedSoon(stored, body, keys, conversationId, known)
-  const event = decoded(stored, body, known)
-  return known.isOutdated ? openedSoon(stored, body, keys, conversationId, keys.reload(conversationId)) : event
-}
-
-/** After an erasure, keys in the memory of this process are outdated, and must not open erased texts. */
-function forgetting(event: RecordedEvent, keys: TextKeys | undefined): RecordedEvent {
-  const conversationId = keys !== undefined && isErasure(event) ? keyOwner(event.stream) : undefined
-  if (conversationId !== undefined) keys?.forget(conversationId)
-  return event
-}
-
-const isErasure = (event: RecordedEvent): boolean =>
-  event.type === 'ErasureRequested' || event.type === 'ErasureCompleted'
 
 /** Decodes a stored event. A body that is stored outside the log is fetched and verified. */
 export async function decodeEvent(stored: StoredEvent, source: EventSource): Promise<RecordedEvent> {
   return await decodeEventSoon(stored, source)
 }
 
-/** The same for bulk reads: asynchronous only for a body outside the log, or keys that are not in memory. */
-export function decodeEventSoon(stored: StoredEvent, source: EventSource): RecordedEvent | Promise<RecordedEvent> {
+/**
+ * The same for bulk reads: asynchronous only for a body outside the log, or keys that are not in memory. The steps are:
+ * fetch the body, get the keys, decode, and forget keys after an erasure.
+ */
+export const decodeEventSoon = (stored: StoredEvent, source: EventSource): RecordedEvent | Promise<RecordedEvent> =>
+  next(fetchBody(stored, source), (body) => {
+    const { keys } = source
+    const owner = keyOwner(stored.stream)
+    if (keys === undefined || owner === undefined) return decoded(stored, body)
+    if (isSealed(stored, body)) return decodeSealed(stored, body, keys, owner)
+    const event = decoded(stored, body)
+    // Keys in the memory of this process are outdated now, and must not open erased texts.
+    if (event.type === 'ErasureRequested' || event.type === 'ErasureCompleted') keys.forget(owner)
+    return event
+  })
+
+/** Continues with a value, at once if it is known. */
+const next = <Value, Result>(
+  value: Value | Promise<Value>,
+  step: (value: Value) => Result | Promise<Result>,
+): Result | Promise<Result> => (value instanceof Promise ? value.then(step) : step(value))
+
+/** The body that is stored outside the log; undefined if the event has none. */
+function fetchBody(stored: StoredEvent, { bodies }: EventSource): undefined | Promise<string | undefined> {
   const claim = claimOf(stored)
   return claim === undefined
-    ? open(stored, undefined, source)
-    : source.bodies.get(claim).then(async (body) => {
+    ? undefined
+    : bodies.get(claim).then(async (body) => {
         if (isPauseDue(body?.length)) await pause()
-        return await open(stored, body, source)
+        return body
       })
+}
+
+/** Decodes an event with sealed texts. Keys in memory may be older than the event: then they are read again. */
+const decodeSealed = (
+  stored: StoredEvent,
+  body: string | undefined,
+  keys: TextKeys,
+  owner: string,
+): RecordedEvent | Promise<RecordedEvent> =>
+  next(keys.of(owner), (known) => {
+    const event = decoded(stored, body, known)
+    // Decoding finds out whether the keys are outdated.
+    return known.isOutdated ? keys.reload(owner).then((current) => decoded(stored, body, current)) : event
+  })
+
+function decoded(stored: StoredEvent, body: string | undefined, keys?: ConversationKeys): RecordedEvent {
+  const read = decode(stored, body, keys?.open)
+  if (E.isLeft(read)) throw unreadableEvent(read.left)
+  return read.right
 }
 
 /** Narrows an event to one of several types. */
