@@ -190,8 +190,9 @@ test('law: whatever a model answers, each item rests on messages, and a rule lea
       for (const { sourceRevisions, kind, endedAt } of answer.state.items) {
         expect(sourceRevisions.length).toBeGreaterThan(0)
         expect(sourceRevisions.every((each) => known.has(each))).toBe(true)
-        if (kind === 'rule' && endedAt !== undefined) expect(byUser.has(endedAt)).toBe(true)
-        if (kind === 'rule') expect(sourceRevisions.some((each) => each === 1 || byUser.has(each))).toBe(true)
+        const isRule = kind === 'rule'
+        expect(isRule && endedAt !== undefined && !byUser.has(endedAt)).toBe(false)
+        expect(isRule && !sourceRevisions.some((each) => each === 1 || byUser.has(each))).toBe(false)
       }
       expect(answer.state.items.filter(({ id }) => id === 'R1')).toHaveLength(1)
       expect(defaultEstimator.text(answer.summary.text)).toBeLessThanOrEqual(320)

@@ -21,8 +21,6 @@ import {
 import type { Prompt } from './prompts.js'
 import type { StrategyName } from './strategy-names.js'
 
-export type { ReadAnswer } from './accept-answer.js'
-
 /** Options of a strategy with a model. */
 export interface ModelStrategyOptions {
   readonly model: LanguageModel

@@ -16,7 +16,7 @@ import { addAgentItems, addDecisions } from './agent-items.js'
 import { addSummaryItems } from './summary-items.js'
 import { Corrections } from './corrections.js'
 import { StateEditor, type NewItem } from '../../domain/conversation/state-editor.js'
-import { CORRECTION, LASTING_IN_DIALOGUE, statementsIn, VALUE } from './statements.js'
+import { CORRECTION, RULE, statementsIn, VALUE } from './statements.js'
 import { updateWork } from './work-items.js'
 
 /** Version of the rules, recorded with the operations that they made. */
@@ -111,7 +111,8 @@ export async function operationsFor(
   const isDialogue = works.length === 0 && names.size > 0
   for (const statement of statementsIn(reported, works, names)) {
     if (isPauseDue()) await pause()
-    if (!isDialogue || statement.weight >= LASTING_IN_DIALOGUE) addStatement(editor, statement, corrections)
+    // Two people who talk say few things that bind; their facts are found by their words.
+    if (!isDialogue || statement.weight >= RULE) addStatement(editor, statement, corrections)
   }
   updateWork(editor, reported, works)
   if (summary !== undefined) addSummaryItems(editor, reported, summary)
@@ -156,7 +157,7 @@ export function completedOperations(
   const isDialogue = works.length === 0 && messages.some(({ role, name }) => role === 'user' && name !== undefined)
   for (const statement of statementsIn(reported, works, new Map()))
     if (
-      statement.weight >= (isDialogue ? LASTING_IN_DIALOGUE : LEAST_KEPT) &&
+      statement.weight >= (isDialogue ? RULE : LEAST_KEPT) &&
       !statement.sourceRevisions.some((revision) => covered.has(revision))
     )
       addStatement(editor, statement, corrections)

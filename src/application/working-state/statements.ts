@@ -19,8 +19,6 @@ import type { NewItem } from '../../domain/conversation/state-editor.js'
 export const RULE = 90
 export const CORRECTION = 80
 export const DECISION = 70
-/** From this weight on, a statement of one of two people who talk is kept as such. */
-export const LASTING_IN_DIALOGUE = RULE
 export const VALUE = 65
 export const REQUEST = 50
 const DETAIL = 40
@@ -178,7 +176,7 @@ function statementsInResults(works: readonly Work[]): NewItem[] {
     if (query.use !== 'ask' || result.isError === true) return []
     return answersIn(result.text).map(({ question, answer }) => {
       const { text, brief } = weighed(answer, true, true)
-      const asked = (words: string): string => `asked “${question}”, answered: ${words}`
+      const asked = (answered: string): string => `asked “${question}”, answered: ${answered}`
       return statement(asked(text), CORRECTION, result, asked(brief))
     })
   })

@@ -136,15 +136,14 @@ function updateReport(editor: StateEditor, messages: readonly ReportMessage[]): 
 }
 
 /** The first and the last line of an output that say something. */
-export function outcomeOf(output: readonly string[]): string {
+function outcomeOf(output: readonly string[]): string {
   const lines = output.filter((line) => /\p{L}{3}|\d/u.test(line))
   const [first = '', last = ''] = [lines[0], lines.at(-1)]
   return lines.length < 2 ? quote(first, MOST_OUTPUT) : `${quote(first, MOST_OUTPUT)} … ${quote(last, MOST_OUTPUT)}`
 }
 
 /** A command without the change of directory before it. */
-export const withoutFolder = (command: string): string =>
-  command.replace(/^cd (?:"[^"]*"|'[^']*'|[^&;\s]+) ?(?:&&|;) ?/u, '')
+const withoutFolder = (command: string): string => command.replace(/^cd (?:"[^"]*"|'[^']*'|[^&;\s]+) ?(?:&&|;) ?/u, '')
 
 /** Whether a result may change with the files: a status, a build, a test. */
 const restsOnFiles = ({ query }: Work): boolean => query.answer === 'state' || query.answer === 'waits'
