@@ -11,7 +11,7 @@ describe('examples', () => {
   it('first-compaction: compacts, finds, and proves that nothing was lost', async () => {
     const lines: string[] = []
     await firstCompaction('memory', (line) => lines.push(line))
-    expect(lines[1]).toMatch(/^\[Context Summary — \d+ messages compressed across \d+ compaction cycles\]/)
+    expect(lines[1]).toMatch(/^\[Context Summary — \d+ messages compressed across \d+ compaction cycles;/)
     expect(lines[2]).toContain('E_70')
     expect(lines[3]).toContain('nothing was lost')
   })

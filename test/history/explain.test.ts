@@ -27,7 +27,7 @@ import { explainConversation, batchesOf, explained, leaves, makeEdition } from '
 /** A conversation with several cycles, and batches of batches. */
 async function compacted(policy = {}): Promise<Harness> {
   const harness = createHarness({
-    policy: { ...SMALL, buffer: 2, clipFirst: 1, clipLast: 1, clipMiddle: 1, ...policy },
+    policy: { ...SMALL, view: 'clip-archive', buffer: 2, clipFirst: 1, clipLast: 1, clipMiddle: 1, ...policy },
   })
   for (const message of talk(90)) {
     await harness.appended(message)
@@ -444,7 +444,15 @@ describe('a line', () => {
 
   it('of an extractive summary leads to the quoted message, through any depth', async () => {
     const harness = createHarness({
-      policy: { ...SMALL, maxSummaryTokens: 64, buffer: 2, clipFirst: 1, clipLast: 1, clipMiddle: 1 },
+      policy: {
+        ...SMALL,
+        view: 'clip-archive',
+        maxSummaryTokens: 64,
+        buffer: 2,
+        clipFirst: 1,
+        clipLast: 1,
+        clipMiddle: 1,
+      },
       summarizer: { ...createScriptedSummarizer(), ...createExtractiveSummarizer() },
     })
     for (let at = 0; at < 60; at += 1) {

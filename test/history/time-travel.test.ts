@@ -203,9 +203,9 @@ describe('another view', () => {
     )
     const recorded = rightOf(contextIn(state, undefined))
     const otherView = rightOf(contextIn(state, 'session-summary'))
-    expect(rightOf(contextIn(state, 'clip-archive'))).toStrictEqual(recorded)
+    expect(rightOf(contextIn(state, 'working-state'))).toStrictEqual(recorded)
     expect(recorded.inForce).toBeUndefined()
-    expect(otherView.inForce).toEqual({ view: 'clip-archive', hash: recorded.hash })
+    expect(otherView.inForce).toEqual({ view: 'working-state', hash: recorded.hash })
     expect(otherView.hash).not.toBe(recorded.hash)
     expect(JSON.stringify(recorded.messages)).toContain('[Context Summary')
     expect(JSON.stringify(otherView.messages)).toContain('## Session Summary (Compaction Round')
@@ -242,7 +242,7 @@ describe('another view', () => {
 describe('later undos, adoptions and reverts', () => {
   const BY = { actor: 'test', correlationId: 'c', causationId: 'c' }
   /** Room for restored messages: the soft limit is a tenth of the hard one. */
-  const ROOMY = { ...SMALL, modelMaxTokens: 4_000, contextBudget: 0.1 }
+  const ROOMY = { ...SMALL, view: 'clip-archive' as const, modelMaxTokens: 4_000, contextBudget: 0.1 }
 
   it('change nothing before them: no context, and no difference across an inactive cycle', async () => {
     const harness = createHarness({ policy: ROOMY })

@@ -269,7 +269,9 @@ describe('properties of repeated commands and reads', () => {
     })
 
     it('a condensed batch is shown from the next cycle on', async () => {
-      const harness = createHarness({ policy: { ...SMALL, clipFirst: 1, clipMiddle: 1, clipLast: 1, buffer: 1 } })
+      const harness = createHarness({
+        policy: { ...SMALL, view: 'clip-archive', clipFirst: 1, clipMiddle: 1, clipLast: 1, buffer: 1 },
+      })
       let condensed = 0
       for (let number = 0; number < 60; number += 1) {
         await harness.appended(say(number))

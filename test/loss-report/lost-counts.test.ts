@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 afterEach(() => ledger.close())
 
-const POLICY = { modelMaxTokens: 20_000, chunkSize: 4, keepRecent: 2 }
+const POLICY = { view: 'clip-archive' as const, modelMaxTokens: 20_000, chunkSize: 4, keepRecent: 2 }
 /** A summary that keeps nothing. */
 const summarizer = createSummarizerFrom(() => Promise.resolve('They worked.'))
 

@@ -3,6 +3,7 @@
  * contexts that 0.10.0 printed, and continues the conversations. The log has a conversation for each strategy, and one
  * with a persona and a window so small that messages were shortened; each was re-summarized.
  */
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals'
 import { openLogFile } from '../../src/adapters/file/log-file.js'
 import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.js'
@@ -13,7 +14,6 @@ import { copyLog, storeTarget } from '../../src/application/backup/migrate-log.j
 import type { Ledger } from '../../src/index.js'
 import type { Database } from '../../src/ports/sql.js'
 import { checkRequest } from '../../src/application/summarizers/check-request.js'
-import { foldIn } from '../../src/application/summarizers/fold-in.js'
 import { createFoldInSummarizer } from '../../src/application/summarizers/index.js'
 import { ledgerOn } from '../support/ledger-on-database.js'
 import { openTestDatabase } from '../support/memory-database.js'
@@ -137,6 +137,9 @@ test('a request of version 1 that follows the agent’s context is recomputed', 
   expect(checkRequest(record, { ...job, persona: 'You are Ada.' }, text)).toBe('other')
 })
 
+/** The default prompt up to 0.11.0. */
+const FOLD_IN_2 = readFileSync('test/fixtures/fold-in-2.txt', 'utf8')
+
 test('a request of version 2 with a repeated call id is recomputed', () => {
   const createdAt = '2026-05-01T09:00:00.000Z'
   const callOf = (name: string) =>
@@ -157,6 +160,6 @@ test('a request of version 2 with a repeated call id is recomputed', () => {
     durationMs: 1,
   }
   const job = { kind: 'chunk' as const, temperature: 0, persona: '', messages, existingSummary: undefined }
-  expect(checkRequest(record, job, foldIn.prompts.chunk.text)).toBe('same')
-  expect(checkRequest({ ...record, formatterVersion: 3 }, job, foldIn.prompts.chunk.text)).toBe('other')
+  expect(checkRequest(record, job, FOLD_IN_2)).toBe('same')
+  expect(checkRequest({ ...record, formatterVersion: 3 }, job, FOLD_IN_2)).toBe('other')
 })

@@ -433,7 +433,7 @@ describe('with the strategies', () => {
       text: 'Decisions:\n- Use PGlite.',
     })
     expect(stub.calls[0]?.body).toMatchObject({
-      response_format: { type: 'json_schema', json_schema: { strict: true, name: 'sections' } },
+      response_format: { type: 'json_schema', json_schema: { strict: true, name: 'document_changes' } },
     })
   })
 })
