@@ -58,11 +58,11 @@ function combined(judged: readonly { readonly part: Part; readonly judgement: Ju
 
 /** The text of a statement: whole, or the sentences that decide its verdict. */
 function textOf({ lead, words, parts: all }: StatedItem, parts: readonly Part[]): string {
-  const shown =
+  const visible =
     words.length <= MOST_WHOLE || all.some(({ answer }) => answer !== undefined)
       ? [words]
       : parts.map(({ text }) => text)
-  return `${shortenedLead(lead)}${shortened(shown.join(' … '), MOST_SENTENCE)}`
+  return `${shortenedLead(lead)}${shortened(visible.join(' … '), MOST_SENTENCE)}`
 }
 
 const shortenedLead = (lead: string): string =>

@@ -150,11 +150,11 @@ export function laterOn(
       text,
       alike.map(({ group }) => group),
     )
-    const taken = alike.find(({ group }) => group === corrected)
-    if (taken === undefined) continue
+    const compared = alike.find(({ group }) => group === corrected)
+    if (compared === undefined) continue
     // Without a word that says so, or another value, a later message leaves the statement in force.
-    if (corrects || hasOtherValue(taken.item.words, text))
-      found.set(taken.item, { ...found.get(taken.item), takenBackAt: message })
+    if (corrects || hasOtherValue(compared.item.words, text))
+      found.set(compared.item, { ...found.get(compared.item), takenBackAt: message })
   }
   return found
 }

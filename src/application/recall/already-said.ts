@@ -1,6 +1,6 @@
 /**
- * What the context of an agent already says of an item, by its sentences: in the same words, or in others with all of its
- * names and numbers. A rule counts only if nothing of it is missing or changed.
+ * Compares items with the context of an agent, sentence by sentence. A sentence is present in the same words, or in others
+ * with all of its names and numbers. A rule counts only if nothing of it is missing or changed.
  */
 import type { StateItem } from '../../domain/events/index.js'
 import { isNegated } from '../../domain/text/cues.js'
@@ -15,7 +15,7 @@ import { Corrections } from '../working-state/corrections.js'
 import { CORRECTION } from '../working-state/statements.js'
 import type { MissingContext } from './missing-context.js'
 
-/** Finds what the context says. */
+/** Compares items with the context. */
 export interface Already {
   /**
    * The sentences of an item that the context lacks, without those that a later statement corrects; empty if there are
@@ -67,17 +67,17 @@ export function createAlready(missing: MissingContext, items: readonly StateItem
   const judge = createJudge(missing, [...compared.values()].flat())
   const summary = missing.summary.kind === 'text' ? missing.summary.text : ''
   const context = squash([summary, ...missing.remaining.map(({ text }) => text)].join('\n'))
-  const isSaidOf = (item: StateItem, sentence: Item): boolean =>
+  const isPresent = (item: StateItem, sentence: Item): boolean =>
     isKept(judge(sentence)) || (item.weight < CORRECTION && isParaphrased(sentence, judge(sentence), context, summary))
   return {
     missingOf: (item, later) => {
       const sentences = compared.get(item) ?? []
       const isCorrected = ({ text }: Item): boolean =>
         later.some((by) => corrections.corrects(by.text, { ...item, text }))
-      const left = sentences.filter((sentence) => !isSaidOf(item, sentence) && !isCorrected(sentence))
+      const left = sentences.filter((sentence) => !isPresent(item, sentence) && !isCorrected(sentence))
       return left.length === sentences.length ? item.text : left.map(({ text }) => text).join(' … ')
     },
-    isSaid: (item) => (compared.get(item) ?? []).every((sentence) => isSaidOf(item, sentence)),
+    isSaid: (item) => (compared.get(item) ?? []).every((sentence) => isPresent(item, sentence)),
   }
 }
 

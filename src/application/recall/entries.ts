@@ -62,13 +62,13 @@ const SECTIONS: Readonly<Record<StateItemKind, RecallSection>> = {
 const sectionOf = ({ kind, weight }: StateItem): RecallSection =>
   kind === 'statement' && weight >= CORRECTION ? 'rules' : SECTIONS[kind]
 
-/** Past requests were answered: the first says what the work is about, the last ones where it is. */
+/** Past requests were answered: the first one names the work, the last ones its state. */
 function withoutPastRequests(groups: readonly ItemGroup[]): readonly ItemGroup[] {
   const requests = groups.filter(
     ([first]) => first?.kind === 'statement' && Math.max(...groupWeights(groups, first)) < LEAST_LASTING,
   )
-  const kept = new Set([...requests.slice(0, 1), ...requests.slice(-LAST_REQUESTS)])
-  return groups.filter((group) => !requests.includes(group) || kept.has(group))
+  const telling = new Set([...requests.slice(0, 1), ...requests.slice(-LAST_REQUESTS)])
+  return groups.filter((group) => !requests.includes(group) || telling.has(group))
 }
 
 const groupWeights = (groups: readonly ItemGroup[], first: StateItem): number[] =>
@@ -101,8 +101,8 @@ const pinnedEntries = ({ removed, pinnedIds }: MissingContext): RecallEntry[] =>
 /** Everything that the context misses, the most important first. */
 export function entriesOf(missing: MissingContext, state: WorkingState, rules: readonly string[]): RecallEntry[] {
   if (missing.removed.length === 0) return rules.length === 0 || missing.compactions === 0 ? [] : ownRules(rules)
-  const shown = new Set(missing.remaining.map(({ revision }) => revision))
-  const isShown = (item: StateItem): boolean => shown.has(newestSource(item))
+  const revisions = new Set(missing.remaining.map(({ revision }) => revision))
+  const isShown = (item: StateItem): boolean => revisions.has(newestSource(item))
   const candidates = neededOf(state)
   const already = createAlready(missing, candidates.flat())
   const files: StateItem[] = []

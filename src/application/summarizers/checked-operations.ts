@@ -1,6 +1,6 @@
 /**
  * Checks the changes of the working state that a model asks for: revisions exist, words and values are in the messages, an id is
- * that of an item in force, and only words of the user end or change what the user said. A change that fails is not
+ * that of an item in force, and only words of the user end or change a statement of the user. A change that fails is not
  * applied, and is recorded with the reason. Pure.
  */
 import { StateEditor, type NewItem } from '../../domain/conversation/state-editor.js'
@@ -66,9 +66,9 @@ function isQuoted(words: string, texts: readonly string[]): boolean {
 
 /** The first number of a text that its sources lack. */
 function inventedNumber(text: string, sources: readonly MessageToSummarize[]): string | undefined {
-  const given = sources.map(sourceText).join('\n')
-  const known = new Set(numbersIn(given).map(({ value }) => value))
-  const plain = letters(given)
+  const texts = sources.map(sourceText).join('\n')
+  const known = new Set(numbersIn(texts).map(({ value }) => value))
+  const plain = letters(texts)
   return numbersIn(text).find(({ value }) => !known.has(value) && !plain.includes(letters(value)))?.value
 }
 
@@ -136,9 +136,9 @@ class Checker {
   ): string | undefined {
     if (letters(text) === '') return 'has no text'
     if (kind === 'rule' || kind === 'statement') {
-      const said = sources.filter((message) => this.#byUser.has(message))
-      if (said.length === 0) return 'rests on no words of the user'
-      const texts = said.map((message) => letters(sourceText(message)))
+      const byUser = sources.filter((message) => this.#byUser.has(message))
+      if (byUser.length === 0) return 'rests on no words of the user'
+      const texts = byUser.map((message) => letters(sourceText(message)))
       if (!isQuoted(text, texts)) return 'has words that the user did not write'
     }
     const invented = kind === 'value' ? inventedNumber(text, sources) : undefined

@@ -19,7 +19,7 @@ import type { MessageToSummarize, SummaryToFold } from '../../ports/summarizer.j
 /**
  * A changed format needs a new version: it is part of every request hash. Since version 3 a result has the name of the
  * call that it answers; before, that of the last call with its id. Since version 4 a message has its revision, its author
- * and a mark if it is an error, and no ids of the provider; a text that stands above already is referred to.
+ * and a mark if it is an error, and no ids of the provider; a long text that repeats is a reference to its first message.
  */
 export const FORMATTER_VERSION = 4
 
@@ -135,8 +135,8 @@ function lineOf(message: MessageBody, answered: ToolCall | undefined, clean: Cle
   return `${indented(speaker)}: ${of}${indented(content)}`
 }
 
-/** What the user said in the result of a call: nothing, an answer to a question, or a refusal. */
-function saidInResult(message: MessageToSummarize, call: ToolCall | undefined): 'answered' | 'refused' | undefined {
+/** The user's part in the result of a call: an answer to a question, or a refusal. */
+function replyInResult(message: MessageToSummarize, call: ToolCall | undefined): 'answered' | 'refused' | undefined {
   if (message.role !== 'tool') return undefined
   if (refusalIn(textOf(message.content)) !== undefined) return 'refused'
   if (call === undefined || message.attributes?.['isError'] === true) return undefined
@@ -150,7 +150,7 @@ export function wordsOfUser(messages: readonly MessageToSummarize[]): ReadonlySe
   return new Set(
     messages.filter(
       (message, at) =>
-        authorOfMessage(message) === 'user' || saidInResult(message, answered.get(at)?.call) !== undefined,
+        authorOfMessage(message) === 'user' || replyInResult(message, answered.get(at)?.call) !== undefined,
     ),
   )
 }
@@ -160,7 +160,7 @@ const LEAST_REPEATED = 200
 
 /** Writes the lines of messages that come one by one. A long text is written once. */
 class RevisionLines {
-  /** Long texts, by what is said of each: the revision of its message. */
+  /** Long texts, each with the revision of its first message. */
   readonly #written = new Map<string, number>()
 
   lineOf(message: MessageToSummarize, answered: ToolCall | undefined, calledAt: number | undefined): string {
@@ -175,21 +175,21 @@ class RevisionLines {
 
   #bodyOf(message: MessageToSummarize, answered: ToolCall | undefined, calledAt: number | undefined): string {
     const whole = trimmedText(textOf(message.content))
-    const own = trimmedText(textOf(ownContent(message)))
-    const added = own === whole ? '' : `\n[${ADDED_BY_PROGRAM}]`
-    if (message.role !== 'tool') return `${this.#once(own, message.revision)}${added}`
+    const text = trimmedText(textOf(ownContent(message)))
+    const added = text === whole ? '' : `\n[${ADDED_BY_PROGRAM}]`
+    if (message.role !== 'tool') return `${this.#once(text, message.revision)}${added}`
     const of = answered === undefined ? 'a tool' : callName(answered)
     const by = calledAt === undefined ? '' : `, called at r${String(calledAt)}`
-    const said = saidInResult(message, answered)
+    const reply = replyInResult(message, answered)
     const failed = message.attributes?.['isError'] === true ? ', failed' : ''
     const head =
-      said === undefined
+      reply === undefined
         ? `result of ${of}${by}${failed}`
-        : `the user ${said === 'refused' ? `refused ${of}` : `answered ${of}`}${by}`
-    return `[${head}] ${shortenMiddle(this.#once(own, message.revision), MAX_RESULT_CHARACTERS)}`
+        : `the user ${reply === 'refused' ? `refused ${of}` : `answered ${of}`}${by}`
+    return `[${head}] ${shortenMiddle(this.#once(text, message.revision), MAX_RESULT_CHARACTERS)}`
   }
 
-  /** A text, or where it stands already. */
+  /** A text, or a reference to its first message. */
   #once(text: string, revision: number): string {
     if (text.length < LEAST_REPEATED) return text
     const known = this.#written.get(text)
@@ -200,8 +200,8 @@ class RevisionLines {
 
   #callText(call: ToolCall, revision: number): string {
     if (call.function === undefined) return `[calls a tool of type ${call.type}]`
-    const given = this.#once(cleanText(call.function.arguments), revision)
-    return `[calls ${call.function.name} with ${shortenMiddle(given, MAX_ARGUMENT_CHARACTERS)}]`
+    const written = this.#once(cleanText(call.function.arguments), revision)
+    return `[calls ${call.function.name} with ${shortenMiddle(written, MAX_ARGUMENT_CHARACTERS)}]`
   }
 }
 

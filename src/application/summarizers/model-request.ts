@@ -57,16 +57,16 @@ const number = (value: number): string => value.toLocaleString('en-US')
 const availableTokens = (windowTokens: number, maxSummaryTokens: number, form: RequestForm): number =>
   Math.floor(windowTokens * SHARE_OF_WINDOW) - outputTokens(maxSummaryTokens, form) - FRAME_TOKENS
 
-/** What the request says about the time before its messages: since version 4 the working state, if there is one. */
+/** The background of the messages in a request: since version 4 the working state, if there is one. */
 function backgroundOf(job: SummaryJob, version: number, available: number): string {
-  const most = Math.max(LEAST_TOKENS, Math.floor(available * BACKGROUND_SHARE))
+  const limit = Math.max(LEAST_TOKENS, Math.floor(available * BACKGROUND_SHARE))
   const items =
-    job.kind === 'chunk' && version >= 4 && job.workingState !== undefined ? documentText(job.workingState, most) : ''
+    job.kind === 'chunk' && version >= 4 && job.workingState !== undefined ? documentText(job.workingState, limit) : ''
   if (items !== '') return fence('document', cleanText(items))
   const earlier = cleanText(job.existingSummary ?? '')
   return earlier.trim() === ''
     ? ''
-    : fence(job.kind === 'chunk' ? 'background' : 'earlier', shortenToTokens(earlier, most))
+    : fence(job.kind === 'chunk' ? 'background' : 'earlier', shortenToTokens(earlier, limit))
 }
 
 function promptOf(form: RequestForm, job: SummaryJob, settings: RequestSettings): string {

@@ -74,21 +74,21 @@ const rendered = (
   return { sections, text: renderSections(sections) }
 }
 
-/** The items of an answer may take so many times the limit of a summary: a view chooses among all of them. */
+/** The items of an answer may take this multiple of the limit of a summary: a view chooses among all of them. */
 const MOST_ABOVE = 2
 
 /** Leaves out the least important new items until the text is within the limit. */
 function withinLimit(operations: readonly StateOperation[], before: readonly StateItem[], maxTokens: number): Changes {
-  let kept = operations
+  let fitting = operations
   const rejected: RejectedOperation[] = []
   for (;;) {
-    const result = rendered(kept, before)
-    if (defaultEstimator.text(result.text) <= maxTokens) return { ...result, operations: kept, rejected }
-    const lightest = kept
+    const result = rendered(fitting, before)
+    if (defaultEstimator.text(result.text) <= maxTokens) return { ...result, operations: fitting, rejected }
+    const lightest = fitting
       .flatMap((operation) => (operation.op === 'add' ? [operation] : []))
       .toSorted((a, b) => a.item.weight - b.item.weight || b.item.text.length - a.item.text.length)[0]
-    if (lightest === undefined) return { ...result, operations: kept, rejected }
-    kept = kept.filter(
+    if (lightest === undefined) return { ...result, operations: fitting, rejected }
+    fitting = fitting.filter(
       (operation) => operation !== lightest && !('by' in operation && operation.by === lightest.item.id),
     )
     rejected.push({
@@ -107,13 +107,13 @@ function readOperations(cleaned: string, job: ChunkJob): ReadAnswer | undefined 
   if (checked.operations.length === 0) return { text: '' }
   const changes = withinLimit(checked.operations, items, job.maxSummaryTokens * MOST_ABOVE)
   const rejected = [...checked.rejected, ...changes.rejected]
-  const shown = shortenSections(changes.sections, job.maxSummaryTokens) ?? {
+  const shortened = shortenSections(changes.sections, job.maxSummaryTokens) ?? {
     text: shortenText(changes.text, job.maxSummaryTokens),
     sections: undefined,
   }
   return {
-    text: shown.text,
-    ...(shown.sections === undefined ? {} : { sections: shown.sections }),
+    text: shortened.text,
+    ...(shortened.sections === undefined ? {} : { sections: shortened.sections }),
     operations: changes.operations,
     ...(rejected.length === 0 ? {} : { rejectedOperations: rejected }),
   }

@@ -60,12 +60,13 @@ async function factsIn(
   const isWork = reported.some(({ toolCalls = [] }) => toolCalls.length > 0)
   const spoken = units.filter(({ kind, cues, group }) => {
     const message = reported[group]
-    // Between two calls an agent announces what the calls show.
-    const isTold = message !== undefined && isByAgent(message) && (!isWork || endsTurn(message, reported[group + 1]))
-    const isRead = message !== undefined && (isTold || (isDialogue && message.byProgram !== true))
+    // Sentences between two calls announce these calls.
+    const isReported =
+      message !== undefined && isByAgent(message) && (!isWork || endsTurn(message, reported[group + 1]))
+    const isRead = message !== undefined && (isReported || (isDialogue && message.byProgram !== true))
     return kind === 'speech' && !cues.question && !cues.filler && isRead
   })
-  // Two people who talk say "never" and "must" about themselves.
+  // In a dialogue, "never" and "must" are about the speaker.
   const candidates = isDialogue ? spoken.map((unit) => ({ ...unit, score: unit.score - bindingScore(unit) })) : spoken
   return selectSentences(candidates, maxTokens).flatMap(({ text, group, speaker, score }): NewItem[] => {
     const message = reported[group]

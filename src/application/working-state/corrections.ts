@@ -159,7 +159,7 @@ export class Corrections {
     return parts
   }
 
-  /** Whether a later statement corrects an earlier one in so many words, and not only by another value. */
+  /** Whether a later statement corrects an earlier one with a word for corrections, and not only by another value. */
   corrects(later: string, earlier: StateItem): boolean {
     return (
       this.#partsOf(later).some(({ text }) => CORRECTS.test(text)) && this.correctedBy(later, [[earlier]]) !== undefined

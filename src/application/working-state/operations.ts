@@ -111,7 +111,7 @@ export async function operationsFor(
   const isDialogue = works.length === 0 && names.size > 0
   for (const statement of statementsIn(reported, works, names)) {
     if (isPauseDue()) await pause()
-    // Two people who talk say few things that bind; their facts are found by their words.
+    // In a dialogue few sentences bind; facts are found by their words.
     if (!isDialogue || statement.weight >= RULE) addStatement(editor, statement, corrections)
   }
   updateWork(editor, reported, works)
@@ -129,7 +129,7 @@ export async function operationsFor(
 const LEAST_KEPT = VALUE
 
 /**
- * The operations of a model for some messages, with what they must not leave out: each weighty message of the user is an item
+ * The operations of a model for some messages, completed: each weighty message of the user is an item
  * or a source of one, and an item that a later message of the user corrects is linked to it.
  * @param before the working state before the messages
  * @param maxTokens the most that the items may take
@@ -191,8 +191,8 @@ const SLICE = 200
 const MOST_TOKENS = 12_000
 
 /**
- * The working state after all messages of a conversation, by rules, without facts that the agent told. For a conversation
- * whose log has no working state: another program compacts it.
+ * The working state after all messages of a conversation, by rules, without facts that the agent told. For a log
+ * without a working state: another program compacts the conversation.
  */
 export async function stateByRules(messages: readonly ReportMessage[]): Promise<WorkingState> {
   let state = NO_STATE

@@ -111,7 +111,7 @@ interface WeighedText {
 function weighed(text: string, isWork: boolean, isAnswer = false): WeighedText {
   const read = text.replaceAll(FENCED, ' [code] ').trim()
   const hasDocument = isLong(read) && !isAnswer
-  const most = isLong(read) ? MOST_OF_DOCUMENT : MOST_CHARACTERS
+  const limit = isLong(read) ? MOST_OF_DOCUMENT : MOST_CHARACTERS
   const around = hasDocument ? new Set(spokenSentences(aroundPasted(read))) : undefined
   const sentences = spokenSentences(read)
     .filter(isSpoken)
@@ -120,7 +120,7 @@ function weighed(text: string, isWork: boolean, isAnswer = false): WeighedText {
       return { text: sentence, weight: around?.has(sentence) === false ? Math.min(weight, VALUE - 1) : weight, at }
     })
   return {
-    text: read.length <= most ? read.replaceAll(/\s+/gu, ' ') : chosenOf(sentences, most),
+    text: read.length <= limit ? read.replaceAll(/\s+/gu, ' ') : chosenOf(sentences, limit),
     brief: chosenOf(sentences, MOST_BRIEF),
     weight: sentences.reduce((highest, sentence) => Math.max(highest, sentence.weight), 0),
   }
@@ -176,8 +176,8 @@ function statementsInResults(works: readonly Work[]): NewItem[] {
     if (query.use !== 'ask' || result.isError === true) return []
     return answersIn(result.text).map(({ question, answer }) => {
       const { text, brief } = weighed(answer, true, true)
-      const asked = (answered: string): string => `asked “${question}”, answered: ${answered}`
-      return statement(asked(text), CORRECTION, result, asked(brief))
+      const withQuestion = (answered: string): string => `asked “${question}”, answered: ${answered}`
+      return statement(withQuestion(text), CORRECTION, result, withQuestion(brief))
     })
   })
 }

@@ -19,16 +19,16 @@ const lineOf = (item: StateItem): string => `${item.id} ${kindOf(item)} (${sourc
  */
 export function documentText(state: WorkingState, maxTokens: number): string {
   const groups = groupsOf(state)
-  const kept = new Set<StateItem>()
+  const fitting = new Set<StateItem>()
   let left = maxTokens
   for (const group of byImportance(groups)) {
     left -= defaultEstimator.text(`${group.map(lineOf).join('\n')}\n`)
     if (left < 0) break
-    for (const item of group) kept.add(item)
+    for (const item of group) fitting.add(item)
   }
   const lines = groups
     .flat()
-    .filter((item) => kept.has(item))
+    .filter((item) => fitting.has(item))
     .map(lineOf)
   return lines.join('\n')
 }

@@ -185,8 +185,8 @@ function textOf(lines: readonly GroupLine[], omitted: number): string | undefine
   if (lines.length === 0) return undefined
   const sections = ITEM_KINDS.flatMap((kind) => {
     const groups = lines.filter((each) => kindOf(each) === kind)
-    const shown = kind === 'file' ? fileLines(groups) : linesOf(groups)
-    return groups.length === 0 ? [] : [[`### ${HEADINGS[kind]}`, ...shown].join('\n')]
+    const entries = kind === 'file' ? fileLines(groups) : linesOf(groups)
+    return groups.length === 0 ? [] : [[`### ${HEADINGS[kind]}`, ...entries].join('\n')]
   })
   const note = omitted === 0 ? [] : [`[... ${many(omitted, 'item')} omitted, searchable via memory_read ...]`]
   return [...sections, ...note].join('\n\n')

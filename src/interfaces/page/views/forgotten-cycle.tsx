@@ -180,8 +180,8 @@ function VerdictItems({ found, verdict, places }: WithPlaces & { found: Forgotte
     .map((item) => ({ c: found.conversationId, item }))
   const name = VERDICT_NAMES[verdict]
   const matters = items.filter(({ item }) => item.matters === true).length
-  const most = verdict === 'kept' ? UNFOLDED_KEPT : matters
-  const rest = items.slice(most)
+  const limit = verdict === 'kept' ? UNFOLDED_KEPT : matters
+  const rest = items.slice(limit)
   return (
     <section class={`fate ${verdict}`} aria-label={labelOf(name, found)}>
       <h4>
@@ -189,7 +189,7 @@ function VerdictItems({ found, verdict, places }: WithPlaces & { found: Forgotte
         <span class="facts">{VERDICT_HINTS[verdict]}</span>
       </h4>
       {items.length === 0 ? <p class="muted">Nothing.</p> : null}
-      {most === 0 ? null : <ItemList items={items.slice(0, most)} places={places} />}
+      {limit === 0 ? null : <ItemList items={items.slice(0, limit)} places={places} />}
       {rest.length === 0 ? null : (
         <details class="fold">
           <summary>
