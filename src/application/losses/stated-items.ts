@@ -6,12 +6,14 @@
 import type { StateItem } from '../../domain/events/index.js'
 import { hasCue } from '../../domain/text/cues.js'
 import { refusalIn } from '../../domain/text/refusals.js'
-import { aroundPasted, isLong, isSpoken, kindOfSentence, spokenSentences } from '../../domain/text/speech.js'
+import { answerText, readAnswerText } from '../../domain/text/question-answers.js'
+import { aroundPasted, isLong, kindOfSentence } from '../../domain/text/speech.js'
 import { FENCED, type Item, type ItemKind } from '../loss-report/items.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
 import { tellingTerms } from '../loss-report/stretches.js'
 import type { Work } from '../loss-report/tool-calls.js'
 import {
+  afterAssent,
   CORRECTION,
   isByUser,
   MOST_ANSWER,
@@ -20,6 +22,7 @@ import {
   DECISION,
   REQUEST,
   RULE,
+  sentencesOfUser,
   statementsIn,
   VALUE,
   weightOf,
@@ -74,46 +77,20 @@ const flat = (text: string): string => text.replaceAll(/\s+/gu, ' ').trim()
 
 /** The sentences of a text with their weights. */
 function partsOf(text: string, isWork: boolean): Part[] {
-  return spokenSentences(isLong(text) ? aroundPasted(text) : text)
-    .filter(isSpoken)
-    .map((sentence) => ({ text: flat(sentence), weight: weightIn(sentence, isWork) }))
+  return sentencesOfUser(isLong(text) ? aroundPasted(text) : text)
+    .map((sentence) => ({ text: flat(sentence), weight: weightOf(sentence, isWork) }))
     .filter(({ weight }) => weight > 0)
 }
 
 /** Whether a sentence only asks: the answer followed. */
 const isQuestion = ({ text, weight }: Part): boolean => weight < RULE && hasCue(text, 'question')
 
-/** The weight of a sentence. A request after an assent ("ok, do a check") decides nothing. */
-function weightIn(sentence: string, isWork: boolean): number {
-  const weight = weightOf(sentence, isWork)
-  if (weight !== DECISION || !ASSENTS.test(sentence)) return weight
-  const rest = sentence
-    .replace(ASSENTS, ' ')
-    .trim()
-    .replace(/^[\p{P}\s]+/u, '')
-  return kindOfSentence('user', rest, isWork) === 'request' || tellingTerms(rest).length < LEAST_TERMS
-    ? REQUEST
-    : weight
-}
-
-const ASSENTS =
-  /^(?:yes|yep|yeah|yup|ok(?:ay)?|sure|agreed|alright|fine|perfect|great|good|go(?: ahead| on| for it)?|proceed|continue|do it|please|ja|oui|sí|si|да|はい|うん|ええ|お願い|進めて|続けて|そうして|好的?|可以|行|继续|是的?|对|네|예|응|좋아|진행|계속)(?![\p{Ll}\p{Lu}\p{N}])/iu
-
 /** Whether an answer only agrees to the question, in few words that the question does not have. */
 function isAssent(answer: string, question: string): boolean {
-  if (!ASSENTS.test(answer)) return false
+  const rest = afterAssent(answer)
+  if (rest === undefined) return false
   const questionTerms = new Set(tellingTerms(question))
-  const rest = answer.replace(ASSENTS, ' ')
-  return tellingTerms(rest).filter((term) => !questionTerms.has(term) && !ASSENTS.test(term)).length <= MOST_NEW_TERMS
-}
-
-const ANSWERED = '”, answered: '
-const ASKED = 'asked “'
-
-/** The question that a statement answers; undefined if it answers none. */
-function questionIn(statement: string): string | undefined {
-  const end = statement.lastIndexOf(ANSWERED)
-  return statement.startsWith(ASKED) && end > 0 ? statement.slice(ASKED.length, end) : undefined
+  return tellingTerms(rest).filter((term) => !questionTerms.has(term)).length <= MOST_NEW_TERMS
 }
 
 /** Whether a sentence describes a wish that outlasts the turn. */
@@ -176,7 +153,7 @@ function statedIn(message: ReportMessage, question: string | undefined, turns: T
   return itemOf(kindOf(weight, weight === CORRECTION), message, {
     weight: Math.max(weight, QUESTION),
     parts,
-    lead: question === undefined ? '' : `${ASKED}${question}${ANSWERED}`,
+    lead: question === undefined ? '' : answerText({ question, answer: '' }),
     words,
     matters: isOpen || (weight >= REQUEST && isWanted && !(isAgreed && weight < RULE)),
   })
@@ -187,13 +164,13 @@ function statedInResult(
   { text, weight }: StateItem | Pick<StateItem, 'text' | 'weight'>,
   message: ReportMessage,
 ): StatedItem {
-  const question = questionIn(text)
-  if (question !== undefined) {
-    const answer = text.slice(ASKED.length + question.length + ANSWERED.length)
+  const answered = readAnswerText(text)
+  if (answered !== undefined) {
+    const { question, answer } = answered
     return itemOf('decision', message, {
       weight,
       parts: [{ text: `${question} → ${answer}`, weight, answer }],
-      lead: `${ASKED}${question}${ANSWERED}`,
+      lead: answerText({ question, answer: '' }),
       words: answer,
       matters: !isAssent(answer, question),
     })

@@ -6,6 +6,7 @@ import type { StateItem } from '../../domain/events/index.js'
 import { isNegated } from '../../domain/text/cues.js'
 import { namesIn } from '../../domain/text/names.js'
 import { numbersIn } from '../../domain/text/numbers.js'
+import { readAnswerText } from '../../domain/text/question-answers.js'
 import { spokenSentences } from '../../domain/text/speech.js'
 import { squash } from '../loss-report/find-text.js'
 import type { Item, ItemKind } from '../loss-report/items.js'
@@ -28,7 +29,6 @@ export interface Already {
 /** A sentence with this share of its words in one passage, and all of its names and numbers in the context, is a paraphrase. */
 const PARAPHRASE = 0.45
 const LEAST_TERMS = 2
-const ANSWER = /^asked “[^”]*”, answered: /u
 const GAP = / … /u
 
 const KIND_OF: Readonly<Partial<Record<StateItem['kind'], ItemKind>>> = {
@@ -41,7 +41,7 @@ const KIND_OF: Readonly<Partial<Record<StateItem['kind'], ItemKind>>> = {
 
 /** The sentences of an item that say something; an answer to a question is one. */
 function sentencesOf(item: StateItem): string[] {
-  if (ANSWER.test(item.text) || item.kind !== 'statement') return [item.text]
+  if (readAnswerText(item.text) !== undefined || item.kind !== 'statement') return [item.text]
   const sentences = item.text.split(GAP).flatMap((part) => spokenSentences(part))
   const telling = sentences.filter((text) => tellingTerms(text).length >= LEAST_TERMS)
   return telling.length === 0 ? [item.text] : telling
@@ -58,8 +58,9 @@ export function createAlready(missing: MissingContext, items: readonly StateItem
       item,
       sentencesOf(item).map((text): Item => {
         const kind = KIND_OF[item.kind] ?? 'request'
-        const answer = ANSWER.test(text) ? { answer: text.replace(ANSWER, '') } : {}
-        return { kind, key: kind === 'file' ? (item.about ?? text) : text, text, message, mentions: 1, ...answer }
+        const answer = readAnswerText(text)?.answer
+        const key = kind === 'file' ? (item.about ?? text) : text
+        return { kind, key, text, message, mentions: 1, ...(answer === undefined ? {} : { answer }) }
       }),
     )
   }

@@ -5,6 +5,7 @@
  */
 import { isNegated } from '../../domain/text/cues.js'
 import { numbersIn } from '../../domain/text/numbers.js'
+import { readAnswerText } from '../../domain/text/question-answers.js'
 import { statementOf as comparedForm } from '../../domain/text/statements.js'
 import { spokenSentences } from '../../domain/text/speech.js'
 import type { StateItem } from '../../domain/events/index.js'
@@ -60,11 +61,9 @@ interface Features {
 const NAME_WITHIN = /(?<=[\p{L}\p{N},;:] )\p{Lu}[\p{L}\p{N}_./:@-]*[\p{L}\p{N}]/gu
 const IDENTIFIER = /\p{N}|[_./]/u
 
-/** The question before an answer. Its words are not the user's. */
-const QUESTION_BEFORE = /^asked “[^”]*”, answered: /u
-
 function featuresOf(statement: string): Features {
-  const text = statement.replace(QUESTION_BEFORE, '')
+  // The words of a question are not the user's.
+  const text = readAnswerText(statement)?.answer ?? statement
   const { terms, distinctive } = comparedForm(text)
   const names = new Set(Array.from(text.matchAll(NAME_WITHIN), ([name]) => name.toLowerCase()))
   return {

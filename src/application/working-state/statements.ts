@@ -8,7 +8,7 @@ import { numbersIn } from '../../domain/text/numbers.js'
 import { declines, refusalIn } from '../../domain/text/refusals.js'
 import { statesRule } from '../../domain/text/rules.js'
 import { aroundPasted, isLong, isSpoken, kindOfSentence, spokenSentences } from '../../domain/text/speech.js'
-import { answersIn } from '../../domain/text/question-answers.js'
+import { answersIn, answerText } from '../../domain/text/question-answers.js'
 import { FENCED } from '../loss-report/items.js'
 import { tellingTerms } from '../loss-report/stretches.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
@@ -58,6 +58,28 @@ const hasValue = (text: string): boolean => {
 const PREFERS =
   /(?<![\p{L}\p{N}])(?:prefer\p{L}*|i(?:['’]d| would) rather|favou?rite|allergic|allergy|vegetarian|vegan|my (?:full )?name|call me|bevorzug\p{L}*|lieber|am liebsten|préfér\p{L}*|prefier\p{L}*|preferisco|prefiro|предпочита\p{L}*)(?![\p{L}\p{N}])|好み|苦手|アレルギー|偏好|更喜欢|过敏|過敏|선호|알레르기/iu
 
+/** Words that agree or tell the agent to go on. */
+const ASSENTS =
+  /^(?:yes|yep|yeah|yup|ok(?:ay)?|sure|agreed|alright|fine|perfect|great|good|go(?: ahead| on| for it)?|proceed|continue|do it|please|ja|oui|sí|si|да|はい|うん|ええ|お願い|進めて|続けて|そうして|好的?|可以|行|继续|是的?|对|네|예|응|좋아|진행|계속)(?![\p{Ll}\p{Lu}\p{N}])/iu
+/** An assent with fewer telling words after it decides nothing. */
+const LEAST_AFTER_ASSENT = 3
+
+/** A sentence without the assent at its beginning; undefined if it has none. */
+export function afterAssent(text: string): string | undefined {
+  if (!ASSENTS.test(text)) return undefined
+  return text
+    .replace(ASSENTS, ' ')
+    .trim()
+    .replace(/^[\p{P}\s]+/u, '')
+}
+
+/** Whether a decision is only an assent, with a request perhaps: "ok, do a check". */
+function isAssent(text: string, isWork: boolean): boolean {
+  const rest = afterAssent(text)
+  if (rest === undefined) return false
+  return tellingTerms(rest).length < LEAST_AFTER_ASSENT || kindOfSentence('user', rest, isWork) === 'request'
+}
+
 /** The weight of a sentence of the user. */
 export function weightOf(text: string, isWork: boolean): number {
   if (hasCue(text, 'filler')) return 0
@@ -65,7 +87,7 @@ export function weightOf(text: string, isWork: boolean): number {
   if (statesRule(text)) return RULE
   if (declines(text) && isTelling) return CORRECTION
   const kind = kindOfSentence('user', text, isWork)
-  if (kind === 'decision') return DECISION
+  if (kind === 'decision') return isAssent(text, isWork) ? REQUEST : DECISION
   const isQuestion = hasCue(text, 'question')
   if (!isQuestion && PREFERS.test(text)) return DECISION
   const isValue = hasValue(text)
@@ -103,6 +125,16 @@ interface WeighedText {
   readonly weight: number
 }
 
+/** A shorter message was typed, whatever marks it has. */
+const MOST_TYPED = 480
+
+/** The sentences of a message that may matter: of a longer one those in words, and rules with code or marks in them. */
+export function sentencesOfUser(text: string): string[] {
+  const sentences = spokenSentences(text)
+  if (text.length <= MOST_TYPED) return sentences
+  return sentences.filter((sentence) => isSpoken(sentence) || statesRule(sentence) || declines(sentence))
+}
+
 /**
  * A message with its weight: whole, or its weightiest sentences in order. A long message may have a plan or a document
  * between its first and its last paragraph. It is part of the task, but its imperatives are not rules for everything.
@@ -113,12 +145,10 @@ function weighed(text: string, isWork: boolean, isAnswer = false): WeighedText {
   const hasDocument = isLong(read) && !isAnswer
   const limit = isLong(read) ? MOST_OF_DOCUMENT : MOST_CHARACTERS
   const around = hasDocument ? new Set(spokenSentences(aroundPasted(read))) : undefined
-  const sentences = spokenSentences(read)
-    .filter(isSpoken)
-    .map((sentence, at): Weighed => {
-      const weight = weightOf(sentence, isWork)
-      return { text: sentence, weight: around?.has(sentence) === false ? Math.min(weight, VALUE - 1) : weight, at }
-    })
+  const sentences = sentencesOfUser(read).map((sentence, at): Weighed => {
+    const weight = weightOf(sentence, isWork)
+    return { text: sentence, weight: around?.has(sentence) === false ? Math.min(weight, VALUE - 1) : weight, at }
+  })
   return {
     text: read.length <= limit ? read.replaceAll(/\s+/gu, ' ') : chosenOf(sentences, limit),
     brief: chosenOf(sentences, MOST_BRIEF),
@@ -159,7 +189,7 @@ function statementOf(
   const question = text.length <= MOST_ANSWER ? questionOf(before) : undefined
   if (question !== undefined && text !== '')
     return statement(
-      `asked “${question}”, answered: ${named(text)}`,
+      answerText({ question, answer: named(text) }),
       name === undefined ? Math.max(weight, DECISION) : weight,
       message,
     )
@@ -176,8 +206,12 @@ function statementsInResults(works: readonly Work[]): NewItem[] {
     if (query.use !== 'ask' || result.isError === true) return []
     return answersIn(result.text).map(({ question, answer }) => {
       const { text, brief } = weighed(answer, true, true)
-      const withQuestion = (answered: string): string => `asked “${question}”, answered: ${answered}`
-      return statement(withQuestion(text), CORRECTION, result, withQuestion(brief))
+      return statement(
+        answerText({ question, answer: text }),
+        CORRECTION,
+        result,
+        answerText({ question, answer: brief }),
+      )
     })
   })
 }

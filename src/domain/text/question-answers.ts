@@ -1,4 +1,7 @@
-/** The user's answers to questions of a tool, in the format in which programs report them: `"question"="answer", …`. */
+/**
+ * The user's answers to questions: as programs report them in the result of a tool (`"question"="answer", …`), and as a
+ * statement has them.
+ */
 
 /** A question with the user's answer. */
 export interface QuestionAnswer {
@@ -19,4 +22,17 @@ export function answersIn(result: string): QuestionAnswer[] {
     const text = result.slice(match.index + match[0].length, beginnings[at + 1]?.index)
     return { question: match.groups?.['question'] ?? '', answer: text.replace(AFTER, '').replace(END, '').trim() }
   })
+}
+
+const ASKED = 'asked “'
+const ANSWERED = '”, answered: '
+
+/** An answer as a statement: the question, and the words of the user. */
+export const answerText = ({ question, answer }: QuestionAnswer): string => `${ASKED}${question}${ANSWERED}${answer}`
+
+/** The question and the answer of a statement; undefined if it answers none. */
+export function readAnswerText(statement: string): QuestionAnswer | undefined {
+  const end = statement.indexOf(ANSWERED)
+  if (!statement.startsWith(ASKED) || end < 0) return undefined
+  return { question: statement.slice(ASKED.length, end), answer: statement.slice(end + ANSWERED.length) }
 }
