@@ -4,11 +4,10 @@
  * grows with the number of messages, and not with its square.
  */
 import { headOf } from '../../domain/text/clean-text.js'
-import { numbersIn } from '../../domain/text/numbers.js'
 import { refersTo, statementOf, type Statement } from '../../domain/text/statements.js'
 import type { StateItem } from '../../domain/events/index.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
-import { CORRECTS, Corrections } from '../working-state/corrections.js'
+import { Corrections } from '../working-state/corrections.js'
 import { CORRECTION, isByUser } from '../working-state/statements.js'
 import { shortened } from './shortened.js'
 import type { StatedItem } from './stated-items.js'
@@ -20,8 +19,6 @@ const MOST_SHARING = 200
 /** As much of a message as the working state keeps. */
 const MOST_CHARACTERS = 480
 const LEAST_TERMS = 4
-/** So many of the words of the shorter statement are in the other one, if both are about the same. */
-const LEAST_SHARE = 0.4
 
 /** The later messages about a statement. */
 export interface Later {
@@ -96,26 +93,6 @@ class EarlierStatements {
   }
 }
 
-const sharedCount = (a: ReadonlySet<string>, b: ReadonlySet<string>): number =>
-  [...a].filter((each) => b.has(each)).length
-
-/** Whether a later message is about the same as a statement: by its words, or by a value that it names without words. */
-function isAboutSame({ form, item }: Compared, later: Statement): boolean {
-  const terms = sharedCount(form.terms, later.terms)
-  if (terms === 0) return /\d/u.test(item.words)
-  return (
-    (terms > 1 || later.terms.size < LEAST_TERMS) && terms >= Math.min(form.terms.size, later.terms.size) * LEAST_SHARE
-  )
-}
-
-const valuesIn = (text: string): ReadonlySet<string> => new Set(numbersIn(text).map(({ value }) => value))
-
-/** Whether both texts have values, and the later one none of those of the earlier one. */
-function hasOtherValue(earlier: string, later: string): boolean {
-  const [old, now] = [valuesIn(earlier), valuesIn(later)]
-  return old.size > 0 && now.size > 0 && sharedCount(old, now) === 0
-}
-
 /**
  * Finds later messages about statements.
  * @param messages all messages from the removed ones on, in order
@@ -132,8 +109,6 @@ export function laterOn(
   for (const message of messages) {
     if (!isByUser(message)) continue
     const text = shortened(headOf(message.ownText, MOST_CHARACTERS * 4), MOST_CHARACTERS)
-    const corrects = CORRECTS.test(text)
-    if (!after.has(message.messageId) && !corrects && !/\d/u.test(text)) continue
     const form = statementOf(text)
     const candidates = earlier.before(message, form)
     const repeatedStatement = after.has(message.messageId)
@@ -144,17 +119,12 @@ export function laterOn(
       found.set(repeatedStatement.item, { ...known, saidAgainAt: known?.saidAgainAt ?? message })
       continue
     }
-    const alike = candidates.filter((each) => isAboutSame(each, form))
-    if (alike.length === 0) continue
     const corrected = corrections.correctedBy(
       text,
-      alike.map(({ group }) => group),
+      candidates.map(({ group }) => group),
     )
-    const compared = alike.find(({ group }) => group === corrected)
-    if (compared === undefined) continue
-    // Without a word that says so, or another value, a later message leaves the statement in force.
-    if (corrects || hasOtherValue(compared.item.words, text))
-      found.set(compared.item, { ...found.get(compared.item), takenBackAt: message })
+    const compared = candidates.find(({ group }) => group === corrected)
+    if (compared !== undefined) found.set(compared.item, { ...found.get(compared.item), takenBackAt: message })
   }
   return found
 }

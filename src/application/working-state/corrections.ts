@@ -15,7 +15,7 @@ const words = (latin: string, cjk: string): RegExp =>
   new RegExp(`(?<![\\p{L}\\p{N}])(?:${latin})(?![\\p{L}\\p{N}])|${cjk}`, 'iu')
 
 /** Words by which people take back or correct a statement. */
-export const CORRECTS = words(
+const CORRECTS = words(
   String.raw`actually|instead|no longer|not any ?more|never ?mind|forget (?:about|that|what|it|the|my)|scrap|changed? my mind|correction|corrected|not .{1,40} but|rather than|revert(?:ed)?|take (?:that |it )?back|took back|withdraw|cancel(?:led|ed)?|drop (?:that|the|it|my)|was wrong|i was mistaken|on second thought|after all|raise[ds]?|lower(?:ed)?|increase[ds]?|decrease[ds]?|reduce[ds]?|bump(?:ed)?|postpone[ds]?|replace[ds]?|switch(?:ed)? (?:it )?to|(?:the|my) old|doch|stattdessen|nicht mehr|gilt nicht|vergiss|vergessen sie|ab (?:jetzt|sofort|heute)|korrektur|geändert|erhöhe|erhöht|senke|streiche?|nehme? .{1,40} zurück|finalement|plutôt|en fait|oublie[zr]?|ne .{1,30} plus|désormais|à la place|annule[zr]?|corrig\p{L}*|en realidad|mejor|olvid[ae]|ya no|en (?:lugar|vez) de|súbelo|corrij\p{L}+|na verdade|esquece|invece|non più|dimentica|вообще-то|больше не|забудь|вместо`,
   'やっぱり|やはり|ではなく|じゃなくて|変更|訂正|忘れて|取り消|撤回|もう.{0,12}ない|代わりに|其实|其實|改成|改为|改為|不再|算了|忘掉|忘了|取消|更正|提高到|降低到|换成|換成|而不是|사실|대신|변경|취소|바꿔|정정',
 )
@@ -106,22 +106,38 @@ function likeness(later: Features, earlier: Features, rarity: Rarity): number {
 
 /** So much has to be equal, by the words of the later statement. */
 const LEAST_ALIKE = { corrects: 1, mayCorrect: 2, plain: 3 } as const
-const LEAST_SHARE = 0.5
+/** The share of the words of the shorter statement that both have, if they are about the same. */
+const LEAST_SHARE = 0.4
+/** A statement with fewer words may share a single one. */
+const SHORT = 4
 
-/** Whether a statement without a cue says something else about the same. */
-function contradicts(later: Features, earlier: Features, alike: number): boolean {
-  const smaller = Math.min(later.terms.size, earlier.terms.size)
-  // Two names that are shared say little about the subject.
-  if (alike < LEAST_ALIKE.plain || shared(later.terms, earlier.terms) < LEAST_ALIKE.plain) return false
-  const isSameSubject = shared(later.terms, earlier.terms) >= smaller * LEAST_SHARE
-  // Other numbers without a unit, and other names, are other subjects: crane 2, table 7.
-  const hasOtherValue =
-    shared(later.units, earlier.units) > 0 &&
+const sharesUnit = (later: Features, earlier: Features): boolean => shared(later.units, earlier.units) > 0
+
+/** Whether two statements are about the same: by most of their words, or by values with the same unit. */
+function isAboutSame(later: Features, earlier: Features): boolean {
+  const terms = shared(later.terms, earlier.terms)
+  if (sharesUnit(later, earlier)) return true
+  return (
+    (terms > 1 || (terms === 1 && later.terms.size < SHORT)) &&
+    terms >= Math.min(later.terms.size, earlier.terms.size) * LEAST_SHARE
+  )
+}
+
+/** Whether a statement says something else. Other numbers without a unit are other subjects: crane 2, table 7. */
+const differs = (later: Features, earlier: Features): boolean =>
+  later.isNegated !== earlier.isNegated ||
+  (sharesUnit(later, earlier) &&
     later.numbers.size > 0 &&
     earlier.numbers.size > 0 &&
-    !isEqual(later.numbers, earlier.numbers)
-  const differs = later.isNegated !== earlier.isNegated || hasOtherValue
-  return isSameSubject && differs
+    !isEqual(later.numbers, earlier.numbers))
+
+/** Whether a statement with this cue corrects an earlier one. */
+function isCorrection(later: Features, earlier: Features, cue: Cue, alike: number): boolean {
+  if (alike < LEAST_ALIKE[cue] || !isAboutSame(later, earlier)) return false
+  if (cue === 'corrects') return true
+  // Two names that are shared say little about the subject.
+  const isSameSubject = cue === 'mayCorrect' || shared(later.terms, earlier.terms) >= LEAST_ALIKE.plain
+  return isSameSubject && differs(later, earlier)
 }
 
 /** Only statements of this weight are worth a correction: rules, values, preferences, decisions, requests with a value. */
@@ -130,9 +146,11 @@ const LEAST_WEIGHT = 55
 /** A longer statement has several subjects: each of its sentences is compared by itself. */
 const MOST_OF_ONE_SUBJECT = 240
 
-/** How much a later text is about the same as an earlier one, at least, to correct it; undefined without a cue. */
-const leastAlike = (text: string): number | undefined =>
-  CORRECTS.test(text) ? LEAST_ALIKE.corrects : MAY_CORRECT.test(text) ? LEAST_ALIKE.mayCorrect : undefined
+/** The words by which a text may correct an earlier one. */
+type Cue = keyof typeof LEAST_ALIKE
+
+const cueOf = (text: string): Cue =>
+  CORRECTS.test(text) ? 'corrects' : MAY_CORRECT.test(text) ? 'mayCorrect' : 'plain'
 
 /** A part of a statement about one subject. */
 interface Part {
@@ -182,9 +200,7 @@ export class Corrections {
     const best = matches.toSorted((a, b) => b.alike - a.alike)[0]
     if (best !== undefined) return best.group
     // "Never mind the old figure" names no subject: the last value is meant.
-    const isAboutValue = this.#partsOf(text).some(
-      (part) => leastAlike(part.text) !== undefined && VALUES.test(part.text),
-    )
+    const isAboutValue = this.#partsOf(text).some((part) => cueOf(part.text) !== 'plain' && VALUES.test(part.text))
     return isAboutValue ? lasting.findLast((group) => group.some((item) => /\d/u.test(item.text))) : undefined
   }
 }
@@ -195,14 +211,15 @@ function matchOf(
   featured: readonly { readonly group: ItemGroup; readonly features: readonly Features[] }[],
   rarity: Rarity,
 ): Match | undefined {
-  const least = leastAlike(text)
+  const cue = cueOf(text)
   let best: Match | undefined
   for (const { group, features } of featured) {
-    const scores = features.map((earlier) => ({ earlier, alike: likeness(later, earlier, rarity) }))
-    const alike = Math.max(...scores.map((score) => score.alike))
-    const isMeant =
-      (least !== undefined && alike >= least) || scores.some((score) => contradicts(later, score.earlier, score.alike))
-    if (isMeant && (best === undefined || alike >= best.alike)) best = { group, alike }
+    const scores = features.flatMap((earlier) => {
+      const alike = likeness(later, earlier, rarity)
+      return isCorrection(later, earlier, cue, alike) ? [alike] : []
+    })
+    const alike = Math.max(...scores)
+    if (scores.length > 0 && (best === undefined || alike >= best.alike)) best = { group, alike }
   }
   return best
 }
