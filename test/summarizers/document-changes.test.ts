@@ -202,3 +202,41 @@ test('law: whatever a model answers, each item rests on messages, and a rule lea
     { numRuns: repeated(300, 60) },
   )
 })
+
+test('an answer far above the limit loses its least important items, and no words of the user', async () => {
+  const { state, reasons } = await answered(
+    changes(
+      ...Array.from({ length: 3_000 }, (_none, at) =>
+        add('file', `src/part-${String(at)}.ts has the migration.`, 'r11'),
+      ),
+      add('rule', 'The bill must stay under $340 a month.', 'r10'),
+      add('decision', 'The migration has 42 tests.', 'r11'),
+    ),
+  )
+  expect(textsOf(state)).toEqual(
+    expect.arrayContaining(['The bill must stay under $340 a month.', 'The migration has 42 tests.']),
+  )
+  expect(state.items.length).toBeLessThan(100)
+  expect(reasons.length).toBeGreaterThan(2_900)
+})
+
+test('a rule is put together from its words and later ones, and an older number stays in a value', async () => {
+  const given: WorkingState = { items: [...before.items, item('V1', 'value', 'The port is 5432.', { weight: 65 })] }
+  const { state, reasons } = await answered(
+    changes(
+      {
+        op: 'replace',
+        id: 'R1',
+        text: '"Never touch the table audit_log" → "You may touch audit_log from now on"',
+        reason: '',
+        next: '',
+        sources: ['r10', 'r11'],
+      },
+      { op: 'replace', id: 'V1', text: 'The port was 5432 and is 5544.', reason: '', next: '', sources: ['r13'] },
+    ),
+    given,
+  )
+  expect(reasons).toEqual([])
+  expect(state.items.find(({ id }) => id === 'R1')).toMatchObject({ endedAt: 10 })
+  expect(textsOf(state)).toContain('The port was 5432 and is 5544.')
+})

@@ -14,6 +14,7 @@ import {
   type WorkingState,
 } from '../../domain/events/index.js'
 import { numbersIn } from '../../domain/text/numbers.js'
+import { withoutUndefined } from '../../lib/without-undefined.js'
 import type { MessageToSummarize } from '../../ports/summarizer.js'
 import { textOf, wordsOfUser } from './format-messages.js'
 import type { Proposal, ProposedOperation } from './proposed-operations.js'
@@ -64,9 +65,9 @@ function isQuoted(words: string, texts: readonly string[]): boolean {
   return quoted.length > 0 && quoted.every(has)
 }
 
-/** The first number of a text that its sources lack. */
-function inventedNumber(text: string, sources: readonly MessageToSummarize[]): string | undefined {
-  const texts = sources.map(sourceText).join('\n')
+/** The first number of a text that neither its sources nor the item before have. */
+function inventedNumber(text: string, sources: readonly MessageToSummarize[], before = ''): string | undefined {
+  const texts = [before, ...sources.map(sourceText)].join('\n')
   const known = new Set(numbersIn(texts).map(({ value }) => value))
   const plain = letters(texts)
   return numbersIn(text).find(({ value }) => !known.has(value) && !plain.includes(letters(value)))?.value
@@ -112,14 +113,14 @@ class Checker {
     if (item === undefined) return `there is no item ${operation.id}`
     if (isEnded(item)) return `the item ${item.id} is closed already`
     if (operation.op === 'close') return this.#close(item, sources)
-    const text = operation.op === 'append' ? `${item.text} ${operation.text}` : operation.text
-    return isOfUser(item) && operation.op === 'append'
-      ? 'nothing is added to words of the user'
-      : this.#replace(item, { ...operation, text }, sources)
+    if (isOfUser(item) && operation.op === 'append') return 'nothing is added to words of the user'
+    const wrong = this.#wrongWords(operation.text, item.kind, sources, item.text)
+    if (wrong !== undefined) return wrong
+    return isOfUser(item) ? this.#replaceWords(item, operation, sources) : this.#replace(item, operation, sources)
   }
 
   #add(operation: ProposedOperation, sources: readonly MessageToSummarize[]): string | undefined {
-    const wrong = this.#wrongWords(operation, operation.kind, sources)
+    const wrong = this.#wrongWords(operation.text, operation.kind, sources)
     if (wrong !== undefined) return wrong
     const same = letters(operation.text)
     if (this.#editor.state.items.some((item) => !isEnded(item) && letters(item.text) === same))
@@ -130,18 +131,19 @@ class Checker {
 
   /** Why the words of an item do not follow from its sources. */
   #wrongWords(
-    { text }: ProposedOperation,
+    text: string,
     kind: StateItemKind,
     sources: readonly MessageToSummarize[],
+    before = '',
   ): string | undefined {
     if (letters(text) === '') return 'has no text'
     if (kind === 'rule' || kind === 'statement') {
       const byUser = sources.filter((message) => this.#byUser.has(message))
       if (byUser.length === 0) return 'rests on no words of the user'
-      const texts = byUser.map((message) => letters(sourceText(message)))
+      const texts = [before, ...byUser.map(sourceText)].map(letters)
       if (!isQuoted(text, texts)) return 'has words that the user did not write'
     }
-    const invented = kind === 'value' ? inventedNumber(text, sources) : undefined
+    const invented = kind === 'value' ? inventedNumber(text, sources, before) : undefined
     return invented === undefined ? undefined : `${invented} is in none of its messages`
   }
 
@@ -154,21 +156,30 @@ class Checker {
     return undefined
   }
 
-  #replace(item: StateItem, operation: ProposedOperation, sources: readonly MessageToSummarize[]): string | undefined {
-    const wrong = operation.op === 'append' ? undefined : this.#wrongWords(operation, item.kind, sources)
-    if (wrong !== undefined) return wrong
-    if (!isOfUser(item)) {
-      const { kind: _kind, by: _by, weight: _weight, day: _day, ...words } = itemOf(operation, item.kind, sources)
-      const sourceRevisions = [...new Set([...item.sourceRevisions, ...words.sourceRevisions])].slice(-MOST_SOURCES)
-      const reason = item.reason === undefined ? {} : { reason: item.reason }
-      const next = operation.op === 'append' && item.next !== undefined ? { next: item.next } : {}
-      this.#editor.replace(item, { ...reason, ...next, ...words, sourceRevisions })
-      return undefined
-    }
-    // The earlier words stay in the log of the document, ended by the later ones.
-    const added = this.#editor.add(itemOf(operation, item.kind, sources))
+  #replace(item: StateItem, operation: ProposedOperation, sources: readonly MessageToSummarize[]): undefined {
+    const isAppended = operation.op === 'append'
+    const text = isAppended ? `${item.text} ${operation.text}` : operation.text
+    const {
+      sourceRevisions,
+      reason = item.reason,
+      next = isAppended ? item.next : undefined,
+    } = itemOf(operation, item.kind, sources)
+    const revisions = [...new Set([...item.sourceRevisions, ...sourceRevisions])].slice(-MOST_SOURCES)
+    this.#editor.replace(item, { text, sourceRevisions: revisions, ...withoutUndefined({ reason, next }) })
+  }
+
+  /** Later words of the user in place of earlier ones, which stay in the log, ended by them. */
+  #replaceWords(
+    item: StateItem,
+    operation: ProposedOperation,
+    sources: readonly MessageToSummarize[],
+  ): string | undefined {
+    const words = sources.filter((message) => this.#byUser.has(message))
+    const last = Math.max(...words.map(({ revision }) => revision), -1)
+    if (last <= newestSource(item)) return `the words are not after the item ${item.id}`
+    const added = this.#editor.add(itemOf(operation, item.kind, words))
     this.#editor.correct(item, added)
-    this.#editor.close(item, newestSource(added))
+    this.#editor.close(item, last)
     return undefined
   }
 }

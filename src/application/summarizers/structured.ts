@@ -77,25 +77,31 @@ const rendered = (
 /** The items of an answer may take this multiple of the limit of a summary: a view chooses among all of them. */
 const MOST_ABOVE = 2
 
-/** Leaves out the least important new items until the text is within the limit. */
+/** Leaves out the least important new items above the limit. Words of the user stay: an item may have ended for them. */
 function withinLimit(operations: readonly StateOperation[], before: readonly StateItem[], maxTokens: number): Changes {
-  let fitting = operations
+  const items = operations
+    .flatMap((operation) => (operation.op === 'add' && operation.item.by !== 'user' ? [operation.item] : []))
+    .toSorted((a, b) => b.weight - a.weight)
+  const ids = new Set(items.map(({ id }) => id))
+  const isOf = (operation: StateOperation, of: ReadonlySet<string>): boolean =>
+    (operation.op === 'add' && of.has(operation.item.id)) || (operation.op === 'correct' && of.has(operation.by))
+  const fixed = rendered(
+    operations.filter((operation) => !isOf(operation, ids)),
+    before,
+  )
+  let left = maxTokens - defaultEstimator.text(fixed.text)
+  const above = new Set<string>()
   const rejected: RejectedOperation[] = []
-  for (;;) {
-    const result = rendered(fitting, before)
-    if (defaultEstimator.text(result.text) <= maxTokens) return { ...result, operations: fitting, rejected }
-    const lightest = fitting
-      .flatMap((operation) => (operation.op === 'add' ? [operation] : []))
-      .toSorted((a, b) => a.item.weight - b.item.weight || b.item.text.length - a.item.text.length)[0]
-    if (lightest === undefined) return { ...result, operations: fitting, rejected }
-    fitting = fitting.filter(
-      (operation) => operation !== lightest && !('by' in operation && operation.by === lightest.item.id),
-    )
-    rejected.push({
-      operation: JSON.stringify(lightest.item.text),
-      reason: 'the changes are above the limit of a summary',
-    })
+  for (const item of items) {
+    const tokens = defaultEstimator.text(`- ${wordsOf(item, false)}\n`)
+    if (tokens <= left) left -= tokens
+    else {
+      above.add(item.id)
+      rejected.push({ operation: JSON.stringify(item.text), reason: 'the changes are above the limit of a summary' })
+    }
   }
+  const fitting = operations.filter((operation) => !isOf(operation, above))
+  return { ...rendered(fitting, before), operations: fitting, rejected }
 }
 
 function readOperations(cleaned: string, job: ChunkJob): ReadAnswer | undefined {
