@@ -67,7 +67,8 @@ function featuresOf(statement: string): Features {
   const { terms, distinctive } = comparedForm(text)
   const names = new Set(Array.from(text.matchAll(NAME_WITHIN), ([name]) => name.toLowerCase()))
   return {
-    terms,
+    // A number is a value, and says nothing about the subject.
+    terms: new Set([...terms].filter((term) => /\p{L}/u.test(term))),
     // The first word of a sentence has a capital, and is no name.
     distinctive: new Set([...distinctive].filter((word) => IDENTIFIER.test(word) || names.has(word))),
     units: new Set(UNITS.flatMap(([unit, pattern]) => (pattern.test(text) ? [unit] : []))),
@@ -108,6 +109,8 @@ function likeness(later: Features, earlier: Features, rarity: Rarity): number {
 const LEAST_ALIKE = { corrects: 1, mayCorrect: 2, plain: 3 } as const
 /** The share of the words of the shorter statement that both have, if they are about the same. */
 const LEAST_SHARE = 0.4
+/** A statement with more words names its subject. */
+const MOST_WITHOUT_SUBJECT = 8
 /** A statement with fewer words may share a single one. */
 const SHORT = 4
 
@@ -200,7 +203,10 @@ export class Corrections {
     const best = matches.toSorted((a, b) => b.alike - a.alike)[0]
     if (best !== undefined) return best.group
     // "Never mind the old figure" names no subject: the last value is meant.
-    const isAboutValue = this.#partsOf(text).some((part) => cueOf(part.text) !== 'plain' && VALUES.test(part.text))
+    const isAboutValue = this.#partsOf(text).some(
+      ({ text: part, features: { terms } }) =>
+        cueOf(part) === 'corrects' && VALUES.test(part) && terms.size <= MOST_WITHOUT_SUBJECT,
+    )
     return isAboutValue ? lasting.findLast((group) => group.some((item) => /\d/u.test(item.text))) : undefined
   }
 }
