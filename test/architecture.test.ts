@@ -54,6 +54,7 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
     ...CORE,
     'src/application/recording',
     'src/application/loss-report',
+    'src/application/losses',
     'src/application/working-state',
   ],
   'src/application/handoff': [...CORE, 'src/application/loss-report', 'src/application/recall'],

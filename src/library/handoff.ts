@@ -219,7 +219,7 @@ export function createHandoff(parts: HandoffParts): Pick<Transcripts, 'handoff'>
       const writer = targetOf(checked, now)
       const redactor = valueOf(await redactorFor(log, { ...policy, redaction: 'on' }), problem)
       const redact = <T>(value: T): T => redactor?.json(value).value ?? value
-      const plan = valueOf(await planHandoff(missing, { to: writer.program, budget, conversationId, redact }), problem)
+      const plan = valueOf(planHandoff(missing, { to: writer.program, budget, conversationId, redact }), problem)
       const directory = directoryFor(writer, home)
       const written = await sessionOf(writer, directory, missing, plan, {
         title: redact(titleOf(missing)),

@@ -8,7 +8,7 @@ import { explain } from '../application/history/explain.js'
 import type { ExplainDependencies } from '../application/history/explain-batch.js'
 import { forgottenIn } from '../application/losses/cycles.js'
 import { stats } from '../application/history/stats.js'
-import { entriesOf, stateOf } from '../application/recall/entries.js'
+import { entriesOf } from '../application/recall/entries.js'
 import { missingContext } from '../application/recall/missing-context.js'
 import { NOTE_TOKENS } from '../domain/values/recall-note.js'
 import { noteOf } from '../application/recall/note.js'
@@ -83,12 +83,7 @@ const recallCall = ({ log, clock, gate, lookup }: HistoryParts): Ledger['recall'
     await lookup.isThere(conversationId)
     const until = at === undefined ? undefined : await revisionAt(conversationId, 'at', at)
     const missing = await missingContext(log, conversationId, until)
-    const note = noteOf(
-      entriesOf(missing, await stateOf(missing), rules),
-      tokens,
-      [],
-      missing.summary.kind === 'opaque',
-    )
+    const note = noteOf(entriesOf(missing, rules), tokens, [], missing.summary.kind === 'opaque')
     const unfit = rules.length - note.entries.filter(({ revision }) => revision === undefined).length
     if (unfit > 0) throw bad('tokens', `leaves no room for ${String(unfit)} of ${String(rules.length)} rules`)
     const { revision, compactions } = missing

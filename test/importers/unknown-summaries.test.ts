@@ -15,7 +15,7 @@ import { contextNotes } from '../../src/domain/compaction/context-notes.js'
 import { contextOf, SUMMARY_UNKNOWN } from '../../src/domain/compaction/context.js'
 import { forgottenIn } from '../../src/application/losses/cycles.js'
 import { stats } from '../../src/application/history/stats.js'
-import { entriesOf, stateOf } from '../../src/application/recall/entries.js'
+import { entriesOf } from '../../src/application/recall/entries.js'
 import { missingContext } from '../../src/application/recall/missing-context.js'
 import { noteOf } from '../../src/application/recall/note.js'
 import { loadConversation, type Log } from '../../src/application/recording/load-conversation.js'
@@ -184,7 +184,7 @@ async function wrongIn(log: Log, conversationId: string): Promise<readonly strin
   if (E.isLeft(context)) return [context.left.kind]
   const { messages, observed } = context.right
   const missing = await missingContext(log, conversationId)
-  const note = noteOf(entriesOf(missing, await stateOf(missing), []), 2_000, [], missing.summary.kind === 'opaque').text
+  const note = noteOf(entriesOf(missing, []), 2_000, [], missing.summary.kind === 'opaque').text
   const counted = stats(log, { conversationId, prices: {} })
   return [
     ...(lost === 0 ? [] : [`${String(lost)} items are lost, though the summary is unknown`]),

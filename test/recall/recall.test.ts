@@ -3,8 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { readFileSync } from 'node:fs'
 import { openLedger, type Ledger, type MessageInput } from '../../src/index.js'
+import { toReportMessage } from '../../src/application/loss-report/compaction-reports.js'
+import { entriesOf } from '../../src/application/recall/entries.js'
+import type { MissingContext } from '../../src/application/recall/missing-context.js'
+import { noteOf } from '../../src/application/recall/note.js'
 import { contentText } from '../../src/domain/values/message.js'
 import { NOTE_BEGINNING } from '../../src/domain/values/recall-note.js'
+import type { ReportMessage } from '../../src/application/loss-report/report-input.js'
 import { histories } from '../support/arbitraries.js'
 import { repeated } from '../support/length.js'
 
@@ -36,6 +41,22 @@ const call = (id: string, name: string, input: unknown, result: string): Message
   },
   { role: 'tool', tool_call_id: id, content: result },
 ]
+
+/** The messages as a report has them. */
+const reported = (messages: readonly MessageInput[]): ReportMessage[] =>
+  messages.map((message, at) =>
+    toReportMessage({
+      messageId: `m${String(at)}`,
+      revision: at + 1,
+      createdAt: '2026-01-01T00:00:00.000Z',
+      tokens: 5,
+      role: message.role === 'function' ? 'tool' : message.role,
+      content: typeof message.content === 'string' ? message.content : null,
+      toolCallId: message.tool_call_id,
+      toolCalls: message.tool_calls as never,
+      attributes: undefined,
+    }),
+  )
 
 const filler = (number: number): MessageInput[] =>
   Array.from({ length: number }, (_none, at) => ({
@@ -70,7 +91,7 @@ describe('a note', () => {
     expect(await ledger.recall(id)).toMatchObject({ text: '', tokens: 0, compactions: 0, entries: [] })
   })
 
-  it('has the tasks that are open, the files, the commands and the words of a refusal', async () => {
+  it('has the open tasks, the last error of a check, and the words of a refusal', async () => {
     const todos = [
       { content: 'Read the exporter', status: 'completed' },
       { content: 'Write a failing test', status: 'in_progress' },
@@ -84,35 +105,61 @@ describe('a note', () => {
       ...call('c3', 'Bash', { command: 'npm test' }, 'Exit code 1\nError: expected 26.25, got 26.26\n1 failed'),
       ...call('c4', 'Bash', { command: 'git push origin main' }, refusal),
     ])
-    expect(note).toContain('in progress: Write a failing test')
+    expect(note).toContain('to do: Write a failing test')
     expect(note).toContain('to do: Round only at the end')
     expect(note).not.toContain('to do: Read the exporter')
-    expect(note).toContain('/srv/app/export.ts: changed once')
-    expect(note).toContain('npm test: Error: expected 26.25, got 26.26')
+    expect(note).toContain('Error: expected 26.25, got 26.26')
+    expect(note).not.toContain('changed once')
     expect(note).toContain('refused Bash(git push origin main): never push on Fridays')
     expect(note).not.toContain('git push origin main →')
   })
 
-  it('says nothing twice, leaves out who only agrees, and the lines that a program writes around every output', async () => {
-    const around = (output: string): string => `${output}\nShell cwd was reset to /srv/app`
+  it('says nothing twice, and leaves out assents, finished requests and questions', async () => {
     const note = await noteFor([
       { role: 'user', content: 'We decided to round only at the end of the invoice.' },
-      ...call('c1', 'Bash', { command: 'cd /srv/app && make build' }, around('compiled 12 modules of the exporter')),
+      { role: 'assistant', content: 'Shall I also look at the exporter?' },
       { role: 'user', content: 'yes, proceed' },
-      ...call('c2', 'Bash', { command: 'cd /srv/app && make check' }, around('checked 30 invoices')),
-      ...call(
-        'c3',
-        'shell',
-        { command: 'make ship' },
-        '{"output":"shipped the exporter\\n","metadata":{"exit_code":0}}',
-      ),
-      ...call('c4', 'Bash', { command: 'cd /srv/app && git tag v2' }, around('tagged the second version')),
-      { role: 'assistant', content: '[reasoning]' },
+      { role: 'assistant', content: 'The exporter is read.' },
+      { role: 'user', content: 'Please explain how the exporter finds a berth.' },
+      { role: 'assistant', content: 'It asks the berth service.' },
+      { role: 'user', content: 'We decided to round only at the end of the invoice.' },
     ])
     expect(note.split('round only at the end of the invoice')).toHaveLength(2)
-    expect(note).not.toMatch(/proceed|cwd was reset|reasoning|metadata/u)
+    expect(note).not.toMatch(/proceed|explain|exporter/u)
+  })
+
+  it('without a summary that can be read has the work: reports, results and files, without the lines of a program', () => {
+    const around = (output: string): string => `${output}\nShell cwd was reset to /srv/app`
+    const { text: earlier } = noteOf([{ section: 'rules', text: 'Never sail alone.', revision: 1 }], 500)
+    const before = reported([
+      ...call('c1', 'Edit', { file_path: '/srv/app/export.ts', old_string: 'a', new_string: 'b' }, 'done'),
+      ...['build', 'lint', 'docs'].flatMap((target) =>
+        call(target, 'Bash', { command: `make ${target}` }, around(`made the ${target}`)),
+      ),
+      ...call('c2', 'Bash', { command: 'cd /srv/app && make check' }, around('checked 30 invoices')),
+      ...call('c3', 'shell', { command: 'make ship' }, '{"output":"shipped it\\n","metadata":{"exit_code":0}}'),
+      // A hook added a note to a result.
+      ...call('c4', 'Bash', { command: 'make survey' }, `The quay is 40 m long.\n\n${earlier}`),
+      { role: 'assistant', content: 'The export rounds at the end now.' },
+    ])
+    const missing = {
+      removed: before,
+      remaining: [],
+      before,
+      after: [],
+      summary: { kind: 'opaque' },
+      compactions: 1,
+      pinnedIds: new Set<string>(),
+    } as const
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only these fields are read
+    const { text: note } = noteOf(entriesOf(missing as unknown as MissingContext, []), 1_500, [], true)
+    expect(note).toContain('- The export rounds at the end now. (r')
     expect(note).toContain('- make check → checked 30 invoices')
-    expect(note).toContain('- make ship → shipped the exporter')
+    expect(note).toContain('- make ship → shipped it')
+    expect(note).toContain('- make survey → The quay is 40 m long. (r')
+    expect(note).toContain('/srv/app/export.ts: changed once')
+    expect(note).not.toMatch(/cwd was reset|metadata|Never sail/u)
+    expect(note.split(NOTE_BEGINNING)).toHaveLength(2)
   })
 
   it.each([
@@ -124,13 +171,33 @@ describe('a note', () => {
     expect(await noteFor(call('c1', name, input, 'Task #1 created'))).toContain('to do: Round only at the end')
   })
 
-  it('does not quote an earlier note that a hook added to a result', async () => {
-    const { text: earlier } = await ledger.recall(ID)
-    expect(earlier).not.toBe('')
-    const result = `The quay is 40 m long.\n\n${earlier}`
-    const note = await noteFor(call('c1', 'Bash', { command: 'make survey' }, result), 4_000)
-    expect(note).toContain('make survey → The quay is 40 m long. (r')
-    expect(note.split(NOTE_BEGINNING)).toHaveLength(2)
+  // A rule keeps its place whatever marks it has: such a message was once taken for code.
+  it('law: a rule in a typed message is in the note, whatever stands around it', async () => {
+    const marks = fc.constantFrom(
+      '',
+      '[[turn-0: read notes.txt]]',
+      '{a,b}',
+      '`rm -rf *`',
+      '<b>',
+      'C:\\\\tmp|x',
+      '(see #12)',
+      '=> $X;',
+    )
+    const rule = fc.constantFrom(
+      'Never touch harbour_prod.',
+      'Rule: never touch harbour_prod.',
+      'Always run the linter before you commit.',
+      'Niemals die Tabelle audit_log anfassen.',
+      '本番のデータベースには絶対に触らないでください。',
+      'No toques nunca la base de producción.',
+    )
+    await fc.assert(
+      fc.asyncProperty(rule, marks, marks, async (words, first, last) => {
+        const note = await noteFor([{ role: 'user', content: `${first}\n${words} ${last}`.trim() }])
+        expect(lettersOf(note)).toContain(lettersOf(words))
+      }),
+      { numRuns: repeated(120, 30) },
+    )
   })
 
   it('begins with the rules that it is given, and names those that do not fit', async () => {
@@ -176,11 +243,17 @@ const lettersOf = (text: string): string => text.replaceAll(/[^\p{L}\p{N}]/gu, '
 describe('whatever the conversation and the limit', () => {
   it('a note keeps its limit, quotes the messages of its revisions, and repeats none of the context', async () => {
     let [entries, quotations] = [0, 0]
-    const lived = fc.tuple(histories(12), fc.integer({ min: 100, max: 2_000 }))
+    const cranes = fc.uniqueArray(fc.integer({ min: 1, max: 99 }), { minLength: 1, maxLength: 6 })
+    const lived = fc.tuple(histories(12), cranes, fc.integer({ min: 100, max: 2_000 }))
     await fc.assert(
-      fc.asyncProperty(lived, async ([messages, limit]) => {
+      fc.asyncProperty(lived, async ([messages, crane, limit]) => {
         const id = newId()
-        await ledger.append(id, [...messages.map(({ pinned: _pinned, ...message }) => message), ...filler(30)])
+        const rules = crane.map((number): MessageInput => ({
+          role: 'user',
+          content: `Never use crane ${String(number)} alone.`,
+        }))
+        const all = [...messages.map(({ pinned: _pinned, ...message }) => message), ...rules, ...filler(30)]
+        await ledger.append(id, all)
         await ledger.admin.waitForCompaction()
         const said = await recordedTexts(id)
         const live = new Set((await ledger.messages(id)).messages.map(({ revision }) => revision))
@@ -207,7 +280,7 @@ describe('the guide', () => {
   it('shows the lines that the command prints', async () => {
     const example = /```text\n([\s\S]*?)```/u.exec(readFileSync('docs/guides/recall.md', 'utf8'))?.[1] ?? ''
     const lines = example.split('\n').filter((line) => line.trim() !== '' && line.trim() !== '…')
-    expect(lines.length).toBeGreaterThan(4)
+    expect(lines.length).toBeGreaterThan(2)
     const { text } = await ledger.recall(ID)
     for (const line of lines) expect(text.split('\n')).toContain(line)
   })

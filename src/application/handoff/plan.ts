@@ -11,7 +11,7 @@ import { contentText, isInstruction } from '../../domain/values/message.js'
 import { HANDOVER_BEGINNING, HANDOVER_SOURCE, NOTE_TOKENS } from '../../domain/values/recall-note.js'
 import { defaultEstimator } from '../../domain/values/tokens.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
-import { entriesOf, stateOf } from '../recall/entries.js'
+import { entriesOf } from '../recall/entries.js'
 import type { MissingContext } from '../recall/missing-context.js'
 import { noteOf, type RecallNote } from '../recall/note.js'
 import type { HandoffFailure } from './failures.js'
@@ -169,11 +169,7 @@ const merged = (all: readonly Losses[]): NotHandedOver[] => {
 }
 
 /** Plans a handoff. */
-export async function planHandoff(
-  missing: MissingContext,
-  options: PlanOptions,
-): Promise<E.Either<HandoffFailure, HandoffPlan>> {
-  const state = await stateOf(missing)
+export function planHandoff(missing: MissingContext, options: PlanOptions): E.Either<HandoffFailure, HandoffPlan> {
   const { to, budget, conversationId, redact } = options
   const from = missing.origin?.program
   const { messages, instructions, losses } = sorted(missing, redact)
@@ -181,8 +177,8 @@ export async function planHandoff(
   const summary = missing.summary.kind === 'text' ? redact(missing.summary.text) : ''
   const textsOnly = tokensOf(handoverText({ instructions, summary }, '', conversationId, from))
   const noteAt = (limit: number, travelling: ReadonlySet<string>): RecallNote =>
-    noteOf(redact(entriesOf(missingAfter(missing, travelling), state, [])), limit, ['rules'])
-  const allRules = entriesOf(missingAfter(missing, new Set()), state, []).filter(({ section }) => section === 'rules')
+    noteOf(redact(entriesOf(missingAfter(missing, travelling), [])), limit, ['rules'])
+  const allRules = entriesOf(missingAfter(missing, new Set()), []).filter(({ section }) => section === 'rules')
   const ruleTokens = noteOf(redact(allRules), Infinity).tokens
   const isAllNew = missing.compactions === 0 && instructions.length === 0 && summary === ''
   const total = pieces.reduce((sum, piece) => sum + pieceTokens(piece), 0)

@@ -3,19 +3,18 @@
  * by its weightiest sentences, and its text shows those that are lost.
  */
 import { declines } from '../../domain/text/refusals.js'
-import { statementOf } from '../../domain/text/statements.js'
 import { itemsOf, type Item, type ItemKind } from '../loss-report/items.js'
 import { createJudge, type Judgement } from '../loss-report/judge.js'
 import { inOrderOfConsequence } from '../loss-report/foremost.js'
 import { judgedOf, type JudgedItem } from '../loss-report/judged-item.js'
-import { linesOf } from '../loss-report/passages.js'
 import { messageProof } from '../loss-report/proofs.js'
 import type { ReportInput, ReportMessage } from '../loss-report/report-input.js'
 import type { Work } from '../loss-report/tool-calls.js'
 import { AGENT_DECISION } from '../working-state/agent-items.js'
-import { isByUser, RULE, VALUE } from '../working-state/statements.js'
+import { isByUser, RULE } from '../working-state/statements.js'
 import { OPEN, OPEN_ERROR } from '../working-state/work-items.js'
 import type { WeighedItem } from './losses.js'
+import { MissingTexts } from './missing.js'
 import { neededLater } from './needed-later.js'
 import { shortened } from './shortened.js'
 import { statedItems, type Part, type StatedItem } from './stated-items.js'
@@ -26,11 +25,6 @@ const MOST_WHOLE = 240
 const MOST_LEAD = 160
 const MOST_SENTENCE = 300
 const MOST_NAME_QUOTE = 160
-/**
- * A sentence of which one passage has more of the words is probably said in other words. A rule is shown sooner, since its
- * loss costs more, and a request later.
- */
-const mostOverlap = (weight: number): number => (weight >= RULE ? 0.55 : weight >= VALUE ? 0.35 : 0.2)
 /** The agent was still at work on a failure in one of the last calls. */
 const LAST_CALLS = 8
 
@@ -77,20 +71,6 @@ const itemOfPart = ({ kind, message }: StatedItem, { text, answer }: Part): Item
   ...(answer === undefined ? {} : { answer }),
 })
 
-/** Finds sentences of which the summary has all names and numbers in one line, and so probably the sense. */
-class Paraphrases {
-  readonly #lines: readonly string[]
-
-  constructor(input: ReportInput) {
-    this.#lines = linesOf(input).map((line) => line.toLowerCase())
-  }
-
-  has(text: string): boolean {
-    const { distinctive } = statementOf(text)
-    return distinctive.size > 0 && this.#lines.some((line) => [...distinctive].every((each) => line.includes(each)))
-  }
-}
-
 /** An item with its judgement and what decides whether its loss matters. */
 interface Found extends WeighedItem {
   /** Its loss matters if the context does not have it. */
@@ -125,16 +105,6 @@ const WEIGHTS: Readonly<Record<ItemKind, number>> = {
 }
 
 const SENTENCES: ReadonlySet<ItemKind> = new Set(['constraint', 'decision', 'openCall', 'subAgent'])
-
-/** Whether the context may have lost an item. */
-function isMissing({ item, weight, texts }: Found, paraphrases: Paraphrases): boolean {
-  const { verdict, why, overlap = 0 } = item
-  if (verdict === 'lost' || why === 'opaque') return true
-  if (verdict === 'partial') return weight >= RULE
-  if (verdict === 'kept' || why === 'short') return false
-  if (overlap > mostOverlap(weight)) return false
-  return weight >= RULE || (why !== 'script' && !texts.every((text) => paraphrases.has(text)))
-}
 
 const CHECKS = /(?<![\w-])(?:tests?|pytest|jest|vitest|build|check|lint|compile|tsc|make|cargo|gradle|mvn)(?![\w-])/iu
 
@@ -171,7 +141,7 @@ export interface FoundItems {
 
 /** Finds the items of one compaction. */
 class ItemFinder {
-  readonly #paraphrases: Paraphrases
+  readonly #missing: MissingTexts
   readonly #messages = new Map<string, ReportMessage>()
 
   constructor(
@@ -179,7 +149,7 @@ class ItemFinder {
     private readonly works: readonly Work[],
     private readonly worksAfter: readonly Work[],
   ) {
-    this.#paraphrases = new Paraphrases(input)
+    this.#missing = new MissingTexts(input)
     for (const message of input.removed) this.#messages.set(message.messageId, message)
   }
 
@@ -197,6 +167,10 @@ class ItemFinder {
     )
     const judgedItems = found.map((item) => ({ item, judged: judgedOf(item, judge(item)) }))
     return this.#inOrder([...this.#withLater(stated, statements), ...this.#others(judgedItems)])
+  }
+
+  #isMissing({ item: judgement, weight, texts }: Found): boolean {
+    return this.#missing.isMissing({ judgement, weight, texts })
   }
 
   #statement(item: StatedItem, { judgement, parts }: StatementJudgement): Found {
@@ -220,7 +194,7 @@ class ItemFinder {
     const { removed, remaining, after } = this.input
     const missing = stated.filter((_item, at) => {
       const found = statements[at]
-      return found?.canMatter === true && isMissing(found, this.#paraphrases)
+      return found?.canMatter === true && this.#isMissing(found)
     })
     if (missing.length === 0) return statements
     const afterIds = new Set(after.map(({ messageId }) => messageId))
@@ -277,7 +251,7 @@ class ItemFinder {
 
   /** Those that matter first, and the others in the order of the names of their kinds. */
   #inOrder(found: readonly Found[]): FoundItems {
-    const mattering = withNeededValues(found.filter((each) => each.canMatter && isMissing(each, this.#paraphrases)))
+    const mattering = withNeededValues(found.filter((each) => each.canMatter && this.#isMissing(each)))
     const isAbove = new Set(mattering.map(({ item }) => keyOf(item)))
     const rest = found.map(({ item }) => item).filter((item) => !isAbove.has(keyOf(item)))
     const matters = mattering.map(({ item, weight }) => ({ item: { ...item, matters: true as const }, weight }))

@@ -97,10 +97,6 @@ function addOnce(editor: StateEditor, items: readonly NewItem[]): void {
   }
 }
 
-/** Adds the newest decisions of the agent. */
-export const addDecisions = (editor: StateEditor, messages: readonly ReportMessage[]): void =>
-  addOnce(editor, decisionsIn(messages).slice(-MOST_DECISIONS))
-
 /** Adds sentences of the agent, each once. */
 export async function addAgentItems(
   editor: StateEditor,
@@ -108,6 +104,6 @@ export async function addAgentItems(
   reported: readonly ReportMessage[],
   options: FactOptions,
 ): Promise<void> {
-  addDecisions(editor, reported)
+  addOnce(editor, decisionsIn(reported).slice(-MOST_DECISIONS))
   addOnce(editor, await factsIn(messages, reported, options))
 }

@@ -8,7 +8,6 @@ import { numbersIn } from '../../domain/text/numbers.js'
 import { readAnswerText } from '../../domain/text/question-answers.js'
 import { statementOf as comparedForm } from '../../domain/text/statements.js'
 import { spokenSentences } from '../../domain/text/speech.js'
-import type { StateItem } from '../../domain/events/index.js'
 import { newestSource, type ItemGroup } from '../../domain/conversation/working-state.js'
 
 const words = (latin: string, cjk: string): RegExp =>
@@ -177,13 +176,6 @@ export class Corrections {
     const parts = texts.map((part) => ({ text: part, features: featuresOf(part) }))
     this.#parts.set(text, parts)
     return parts
-  }
-
-  /** Whether a later statement corrects an earlier one with a word for corrections, and not only by another value. */
-  corrects(later: string, earlier: StateItem): boolean {
-    return (
-      this.#partsOf(later).some(({ text }) => CORRECTS.test(text)) && this.correctedBy(later, [[earlier]]) !== undefined
-    )
   }
 
   /**

@@ -12,7 +12,7 @@ import type { MessageToSummarize } from '../../ports/summarizer.js'
 import { toReportMessage } from '../loss-report/compaction-reports.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
 import { worksOf } from '../loss-report/tool-calls.js'
-import { addAgentItems, addDecisions } from './agent-items.js'
+import { addAgentItems } from './agent-items.js'
 import { addSummaryItems } from './summary-items.js'
 import { Corrections } from './corrections.js'
 import { StateEditor, type NewItem } from '../../domain/conversation/state-editor.js'
@@ -186,31 +186,9 @@ function linkCorrected(
     editor.correct(first, item)
 }
 
-/** Messages that are read together, so that corrections are searched among few statements. */
-const SLICE = 200
-const MOST_TOKENS = 12_000
-
-/**
- * The working state after all messages of a conversation, by rules, without facts that the agent told. For a log
- * without a working state: another program compacts the conversation.
- */
-export async function stateByRules(messages: readonly ReportMessage[]): Promise<WorkingState> {
-  let state = NO_STATE
-  const answered = worksOf(messages)
-  for (let from = 0; from < messages.length; from += SLICE) {
-    const slice = messages.slice(from, from + SLICE)
-    const works = answered.filter(({ position }) => position >= from && position < from + SLICE)
-    const editor = new StateEditor(state)
-    const corrections = new Corrections()
-    for (const statement of statementsIn(slice, works, new Map())) {
-      if (isPauseDue()) await pause()
-      addStatement(editor, statement, corrections)
-    }
-    updateWork(editor, slice, works)
-    addDecisions(editor, slice)
-    closeDeclined(editor, slice)
-    dropAbove(editor, groupsOf(editor.state), MOST_TOKENS)
-    state = editor.state
-  }
-  return state
+/** The state of the work after all messages of a conversation, by rules: what the user said is not in it. */
+export function workByRules(messages: readonly ReportMessage[]): WorkingState {
+  const editor = new StateEditor(NO_STATE)
+  updateWork(editor, messages, worksOf(messages))
+  return editor.state
 }
