@@ -5,13 +5,14 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { createExtractiveSummarizer } from '../../src/application/summarizers/extractive.js'
-import { applyOperations, groupsOf } from '../../src/domain/conversation/working-state.js'
+import { Corrections } from '../../src/application/working-state/corrections.js'
+import { applyOperations, groupsOf, type ItemGroup } from '../../src/domain/conversation/working-state.js'
 import { NO_STATE, type WorkingState } from '../../src/domain/events/index.js'
 import { contentText } from '../../src/domain/values/message.js'
 import { say, SMALL } from '../support/conversations.js'
 import { undo } from '../support/edition-history.js'
 import { CONVERSATION, contextIn, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'
-import { runsOf } from '../support/length.js'
+import { repeated, runsOf } from '../support/length.js'
 
 const WORK = [
   'Please add a test for the parser',
@@ -181,4 +182,67 @@ describe('the working state', () => {
     expect(first.filter((each) => !text.includes(each))).toEqual([])
     expect(groupsOf(state.batches.at(-1)?.workingState ?? NO_STATE).length).toBeGreaterThan(4)
   })
+})
+
+it('law: a correction is about the statement that it changes, and about no other', () => {
+  // Ordinary statements of real work, none of which is about another one.
+  const others = [
+    'Never push on Fridays.',
+    'The tests run on Postgres 16 only.',
+    'Please use the paging helper of the repository for the export.',
+    'My name is Ines Ferro.',
+    'wait, let us look at the comments of copilot first',
+    'now explain #2 to me, I do not understand it',
+    'update AGENTS.md to match the recent change, commit and push',
+    'ok, create a branch refactor from main',
+    'no, I did not say commit anything',
+    'I just reset to match the remote, we need to rebase now',
+    'put the new skill in pi/skills/android instead of the root',
+    'Antworte bitte auf Deutsch.',
+    'El puerto del servidor es 5544.',
+    '本番のデータベースには触らないでください。',
+    'コミットメッセージにはスコープを必ず付けてください。',
+  ]
+  const subjects = [
+    [
+      'The cloud bill must stay under $340.',
+      (value: string) => `Actually, raise the cap of the cloud bill to ${value}.`,
+    ],
+    ['The base commit is 4f2a91c.', () => 'The base commit is now 88be012, no longer 4f2a91c.'],
+    [
+      'Die Rechnung darf höchstens 340 € betragen.',
+      (value: string) => `Die Rechnung darf jetzt bis ${value} betragen, die alte Grenze gilt nicht mehr.`,
+    ],
+    [
+      'クラウドの請求額は340ドルまでにしてください。',
+      () => 'やっぱりクラウドの請求額は520ドルまでに変更してください。',
+    ],
+    ['El presupuesto del viaje es de 340 euros.', () => 'Mejor: el presupuesto del viaje sube a 520 euros.'],
+  ] as const
+  const group = (text: string, at: number): ItemGroup => [
+    { id: `S${String(at)}`, kind: 'statement', by: 'user', text, sourceRevisions: [at], weight: 90 },
+  ]
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...subjects),
+      fc.uniqueArray(fc.constantFrom(...others), { minLength: 2, maxLength: 12 }),
+      fc.nat(),
+      ([first, later], rest, place) => {
+        const texts = rest.toSpliced(place % rest.length, 0, first)
+        const groups = texts.map((text, at) => group(text, at + 1))
+        const corrections = new Corrections()
+        expect(corrections.correctedBy(later('$520'), groups, 100)?.[0]?.text).toBe(first)
+        for (const text of rest)
+          expect([
+            text,
+            corrections.correctedBy(
+              text,
+              groups.filter(([item]) => item?.text !== text),
+              100,
+            )?.[0]?.text,
+          ]).toEqual([text, undefined])
+      },
+    ),
+    { numRuns: repeated(200, 50) },
+  )
 })

@@ -18,6 +18,8 @@ export interface NotedCompaction {
   readonly notes: readonly ArrivedNote[]
   /** Requests until the next compaction. */
   readonly requests: number
+  /** The texts of the last of them, without notes. */
+  readonly context: string
 }
 
 /** The notes in a request, each to the end of its text, and the rest of its texts. */
@@ -43,7 +45,7 @@ function newTexts(texts: readonly string[], earlier: readonly string[]): readonl
 
 /** The compactions of one session, with their notes. `delayMs` is the time that the model took for each answer. */
 export function notedCompactions(requests: readonly ReceivedRequest[], delayMs: number): readonly NotedCompaction[] {
-  const compactions: { notes: ArrivedNote[]; requests: number; readonly endedAt: number }[] = []
+  const compactions: { notes: ArrivedNote[]; requests: number; context: string; readonly endedAt: number }[] = []
   let earlier: readonly string[] = []
   let isCompacting = false
   for (const each of requests) {
@@ -52,12 +54,13 @@ export function notedCompactions(requests: readonly ReceivedRequest[], delayMs: 
     if (each.purpose === 'compaction') {
       // A program may ask for the summary of one compaction in several requests.
       if (isCompacting) compactions.pop()
-      compactions.push({ notes: [], requests: 0, endedAt })
+      compactions.push({ notes: [], requests: 0, context: '', endedAt })
     } else {
       const { notes, rest: context } = textsIn(each)
       const current = compactions.at(-1)
       if (current !== undefined) {
         current.requests += 1
+        current.context = context
         for (const text of newTexts(notes, earlier))
           current.notes.push({ text, context, request: current.requests, delayMs: each.receivedAt - current.endedAt })
       }

@@ -49,16 +49,37 @@ const wholeWords = (subject: string): string => subject.replace(/(?<=\s)\S*…$/
 const wholeText = ({ kind, text, said }: JudgedItem): string =>
   NAMES.has(kind) && said.text !== text ? `${text} in “${said.text}”` : text
 
-/** The losses that matter, and the count of the rest. */
-function foremostLines({ summary, foremost: { losses, more, others } }: ForgottenCycle['report']): string[] {
+/** Kinds of statements that the context may have in other words. */
+const STATEMENTS: ReadonlySet<JudgedItem['kind']> = new Set(['constraint', 'refusal', 'decision', 'task', 'statement'])
+const MOST_UNSURE = 5
+
+/** Statements of the user of which it is not sure that the summary has them. */
+const unsureItems = ({ items }: ForgottenCycle['report']): readonly JudgedItem[] =>
+  items.filter(
+    ({ kind, verdict, saidBy, matters, takenBackAt }) =>
+      STATEMENTS.has(kind) &&
+      verdict === 'unknown' &&
+      saidBy === 'user' &&
+      matters !== true &&
+      takenBackAt === undefined,
+  )
+
+/** The losses that matter, the statements that may be lost, and the count of the rest. */
+function foremostLines(report: ForgottenCycle['report']): string[] {
+  const { summary, foremost } = report
+  const { losses, more, others } = foremost
+  const unsure = summary.kind === 'text' ? unsureItems(report) : []
+  const listed = unsure.slice(0, MOST_UNSURE)
   const rest = ITEM_KINDS.flatMap((kind) => {
-    const number = others[kind] ?? 0
+    const number = (others[kind] ?? 0) - listed.filter((item) => item.kind === kind).length
     return number === 0 ? [] : [`${count(number)} ${number === 1 ? ITEM_NAME[kind] : ITEM_NAMES[kind]}`]
   })
   return [
     ...(losses.length === 0 && summary.kind === 'text'
-      ? ['  no loss that matters was found']
+      ? [`  no ${unsure.length === 0 ? '' : 'certain '}loss that matters was found`]
       : losses.flatMap(lossLines)),
+    ...(unsure.length === 0 ? [] : [colours.dim('  the summary may have these in other words:')]),
+    ...listed.flatMap((item) => lossLines({ kind: 'item', item })),
     ...(more === 0 ? [] : [`  ${many(more, 'more loss', 'more losses')}; --json lists ${more === 1 ? 'it' : 'them'}`]),
     ...(rest.length === 0
       ? []
