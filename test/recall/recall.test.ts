@@ -53,7 +53,7 @@ const reported = (messages: readonly MessageInput[]): ReportMessage[] =>
       role: message.role === 'function' ? 'tool' : message.role,
       content: typeof message.content === 'string' ? message.content : null,
       toolCallId: message.tool_call_id,
-      toolCalls: message.tool_calls as never,
+      toolCalls: message.tool_calls?.map((toolCall) => ({ type: 'function', ...toolCall })),
       attributes: undefined,
     }),
   )

@@ -104,7 +104,7 @@ class HookScenario {
       // After a compaction that keeps the rule, nothing is missing, and there is no note.
       isRight: notes.length === (at < noted && !(notes.length === 0 && context.includes(RULE)) ? 1 : 0),
       // A note has only what the context lacks, and some programs keep every message of the user.
-      hasRule: notes.every(({ text, context }) => text.includes(RULE) !== context.includes(RULE)),
+      hasRule: notes.every((note) => note.text.includes(RULE) !== note.context.includes(RULE)),
       words: `compaction ${String(at + 1)}: ${String(notes.length)} notes in ${String(requests)} requests`,
     }))
     const wrong = numbered.filter(({ isRight }) => !isRight)
