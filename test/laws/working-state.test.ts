@@ -246,3 +246,34 @@ it('law: a correction is about the statement that it changes, and about no other
     { numRuns: repeated(200, 50) },
   )
 })
+
+it('law: a task that is given again takes back no rule that was said with it', () => {
+  const rules = [
+    'Never touch harbour_prod.',
+    'Do not push without asking me.',
+    'never mock the database.',
+    'Don’t use emojis!',
+    'Niemals in Produktion schreiben.',
+    'No toques la base de producción.',
+  ]
+  const tasks = [
+    'read notes.txt and list the folder',
+    'run the harbour import for plan.txt',
+    'fix the parser of dates.ts',
+  ]
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...rules),
+      fc.constantFrom(...tasks),
+      fc.constantFrom(' ', '\n', ' [['),
+      fc.constantFrom('Go on: ', 'Again: ', 'Go on. [[step 2: ', ''),
+      fc.boolean(),
+      (rule, task, joint, beginning, isRuleLast) => {
+        const text = isRuleLast ? `${task}. ${rule}` : `${rule}${joint}${task}`
+        const group: ItemGroup = [{ id: 'S1', kind: 'statement', by: 'user', text, sourceRevisions: [1], weight: 100 }]
+        expect([text, new Corrections().correctedBy(`${beginning}${task}`, [group], 9)]).toEqual([text, undefined])
+      },
+    ),
+    { numRuns: repeated(200, 50) },
+  )
+})

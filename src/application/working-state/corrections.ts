@@ -3,7 +3,7 @@
  * languages of the cue words. If it is wrong, two statements are shown next to each other that have less to do with
  * each other; if it finds nothing, both are shown in their order.
  */
-import { isNegated } from '../../domain/text/cues.js'
+import { clausesOf, isNegated } from '../../domain/text/cues.js'
 import { numbersIn } from '../../domain/text/numbers.js'
 import { readAnswerText } from '../../domain/text/question-answers.js'
 import { statementOf as comparedForm } from '../../domain/text/statements.js'
@@ -53,12 +53,16 @@ interface Features {
   readonly distinctive: ReadonlySet<string>
   readonly units: ReadonlySet<string>
   readonly numbers: ReadonlySet<string>
-  readonly isNegated: boolean
+  /** The words of the clauses that deny something. */
+  readonly negated: ReadonlySet<string>
 }
 
 /** A name: a capital within a sentence. */
 const NAME_WITHIN = /(?<=[\p{L}\p{N},;:] )\p{Lu}[\p{L}\p{N}_./:@-]*[\p{L}\p{N}]/gu
 const IDENTIFIER = /\p{N}|[_./]/u
+
+/** A number is a value, and says nothing about the subject. */
+const subjectTerms = (terms: Iterable<string>): string[] => [...terms].filter((term) => /\p{L}/u.test(term))
 
 function featuresOf(statement: string): Features {
   // The words of a question are not the user's.
@@ -66,13 +70,20 @@ function featuresOf(statement: string): Features {
   const { terms, distinctive } = comparedForm(text)
   const names = new Set(Array.from(text.matchAll(NAME_WITHIN), ([name]) => name.toLowerCase()))
   return {
-    // A number is a value, and says nothing about the subject.
-    terms: new Set([...terms].filter((term) => /\p{L}/u.test(term))),
+    terms: new Set(subjectTerms(terms)),
     // The first word of a sentence has a capital, and is no name.
     distinctive: new Set([...distinctive].filter((word) => IDENTIFIER.test(word) || names.has(word))),
     units: new Set(UNITS.flatMap(([unit, pattern]) => (pattern.test(text) ? [unit] : []))),
     numbers: new Set(numbersIn(text).map(({ value }) => value)),
-    isNegated: isNegated(text),
+    negated: isNegated(text)
+      ? new Set(
+          spokenSentences(text)
+            // A sentence that begins with a small letter or a bracket is joined to the one before.
+            .flatMap((sentence) => sentence.split(/(?<=[.!?])\s+/u).flatMap(clausesOf))
+            .filter(isNegated)
+            .flatMap((clause) => subjectTerms(comparedForm(clause).terms)),
+        )
+      : new Set(),
   }
 }
 
@@ -125,9 +136,16 @@ function isAboutSame(later: Features, earlier: Features): boolean {
   )
 }
 
+/** Whether one of two statements denies what the other says: the clause that denies is about the same. */
+function denies(later: Features, earlier: Features): boolean {
+  if (later.negated.size > 0 === earlier.negated.size > 0) return false
+  const [negated, terms] = later.negated.size > 0 ? [later.negated, earlier.terms] : [earlier.negated, later.terms]
+  return shared(negated, terms) >= negated.size * LEAST_SHARE
+}
+
 /** Whether a statement says something else. Other numbers without a unit are other subjects: crane 2, table 7. */
 const differs = (later: Features, earlier: Features): boolean =>
-  later.isNegated !== earlier.isNegated ||
+  denies(later, earlier) ||
   (sharesUnit(later, earlier) &&
     later.numbers.size > 0 &&
     earlier.numbers.size > 0 &&
