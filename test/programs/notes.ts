@@ -9,7 +9,7 @@ interface ArrivedNote {
   readonly request: number
   /** Milliseconds between the end of the compaction and that request. */
   readonly delayMs: number
-  /** The texts of that request without its notes. */
+  /** The texts of that request with the notes of earlier compactions, and without those of this one. */
   readonly context: string
 }
 
@@ -18,7 +18,7 @@ export interface NotedCompaction {
   readonly notes: readonly ArrivedNote[]
   /** Requests until the next compaction. */
   readonly requests: number
-  /** The texts of the last of them, without notes. */
+  /** The texts of the last of them, likewise. */
   readonly context: string
 }
 
@@ -56,12 +56,15 @@ export function notedCompactions(requests: readonly ReceivedRequest[], delayMs: 
       if (isCompacting) compactions.pop()
       compactions.push({ notes: [], requests: 0, context: '', endedAt })
     } else {
-      const { notes, rest: context } = textsIn(each)
+      const { notes, rest } = textsIn(each)
       const current = compactions.at(-1)
       if (current !== undefined) {
         current.requests += 1
+        const arrived = newTexts(notes, earlier)
+        const own = [...current.notes.map(({ text }) => text), ...arrived]
+        const context = [rest, ...newTexts(notes, own)].join('\n')
         current.context = context
-        for (const text of newTexts(notes, earlier))
+        for (const text of arrived)
           current.notes.push({ text, context, request: current.requests, delayMs: each.receivedAt - current.endedAt })
       }
       earlier = notes

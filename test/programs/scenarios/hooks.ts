@@ -19,6 +19,7 @@ const COMPACTIONS = 20
 /** How long a user waits for a note before the next prompt, on a loaded machine. */
 const MOST_NOTE_MS = 60_000
 const POLL_MS = 50
+const MOST_NOTE_SHOWN = 600
 /** What a user would see of a hook that failed. */
 const COMPLAINT =
   /\bhooks?\b[^\n]{0,200}\b(?:failed|error|timed out|exited)\b|\b(?:failed|error|timed out)\b[^\n]{0,40}\b(?:in|of|running|executing) [^\n]{0,40}\bhook/iu
@@ -106,6 +107,7 @@ class HookScenario {
       // A note has only what the context lacks, and some programs keep every message of the user.
       hasRule: notes.every((note) => note.text.includes(RULE) !== note.context.includes(RULE)),
       words: `compaction ${String(at + 1)}: ${String(notes.length)} notes in ${String(requests)} requests`,
+      texts: notes.map(({ text }) => text.slice(0, MOST_NOTE_SHOWN)).join(' | '),
     }))
     const wrong = numbered.filter(({ isRight }) => !isRight)
     trial.check(`${name}: the note once`, wrong.length === 0, wrong.map(({ words }) => words).join(', '))
@@ -113,7 +115,7 @@ class HookScenario {
     trial.check(
       `${name}: the rule in each note, or kept by the program`,
       ruleless.length === 0,
-      ruleless.map(({ words }) => words).join(', '),
+      ruleless.map(({ words, texts }) => `${words}: ${texts}`).join(', '),
     )
     trial.figures.push(`${name}: ${describeArrivals(compactions)}`)
   }
