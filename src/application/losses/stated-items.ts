@@ -7,7 +7,7 @@ import type { StateItem } from '../../domain/events/index.js'
 import { hasCue } from '../../domain/text/cues.js'
 import { refusalIn } from '../../domain/text/refusals.js'
 import { answerText, readAnswerText } from '../../domain/text/question-answers.js'
-import { aroundPasted, isLong, kindOfSentence } from '../../domain/text/speech.js'
+import { aroundPasted, kindOfSentence } from '../../domain/text/speech.js'
 import { FENCED, type Item, type ItemKind } from '../loss-report/items.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
 import { tellingTerms } from '../loss-report/stretches.js'
@@ -77,7 +77,7 @@ const flat = (text: string): string => text.replaceAll(/\s+/gu, ' ').trim()
 
 /** The sentences of a text with their weights. */
 function partsOf(text: string, isWork: boolean): Part[] {
-  return sentencesOfUser(isLong(text) ? aroundPasted(text) : text)
+  return sentencesOfUser(aroundPasted(text))
     .map((sentence) => ({ text: flat(sentence), weight: weightOf(sentence, isWork) }))
     .filter(({ weight }) => weight > 0)
 }

@@ -13,6 +13,7 @@ import {
   type StateOperation,
   type WorkingState,
 } from '../../domain/events/index.js'
+import { mentionsDay } from '../../domain/text/days.js'
 import { numbersIn } from '../../domain/text/numbers.js'
 import { withoutUndefined } from '../../lib/without-undefined.js'
 import type { MessageToSummarize } from '../../ports/summarizer.js'
@@ -65,12 +66,31 @@ function isQuoted(words: string, texts: readonly string[]): boolean {
   return quoted.length > 0 && quoted.every(has)
 }
 
-/** The first number of a text that neither its sources nor the item before have. */
-function inventedNumber(text: string, sources: readonly MessageToSummarize[], before = ''): string | undefined {
+/** The first number of a text that neither its sources nor the item before have. A date may be written in another form. */
+function inventedNumber(text: string, sources: readonly MessageToSummarize[], before: string): string | undefined {
   const texts = [before, ...sources.map(sourceText)].join('\n')
   const known = new Set(numbersIn(texts).map(({ value }) => value))
   const plain = letters(texts)
-  return numbersIn(text).find(({ value }) => !known.has(value) && !plain.includes(letters(value)))?.value
+  return numbersIn(text).find(
+    ({ value }) =>
+      !known.has(value) &&
+      !plain.includes(letters(value)) &&
+      !mentionsDay(texts, value) &&
+      !sources.some(({ createdAt }) => createdAt.startsWith(value)),
+  )?.value
+}
+
+const STATEMENT_END = /(?<=[;.!?。！？])\s+/u
+
+/** The parts of a text whose numbers are in its sources, and the first number that is not. */
+function withKnownNumbers(
+  text: string,
+  sources: readonly MessageToSummarize[],
+  before: string,
+): { readonly text: string; readonly invented: string | undefined } {
+  const parts = text.split(STATEMENT_END)
+  const known = parts.filter((part) => inventedNumber(part, sources, before) === undefined)
+  return { text: known.join(' '), invented: inventedNumber(text, sources, before) }
 }
 
 class Checker {
@@ -90,8 +110,19 @@ class Checker {
   }
 
   take(operation: ProposedOperation): void {
-    const reason = this.#apply(operation)
+    const { operation: exact, reason: left } = this.#withKnownNumbers(operation)
+    const reason = exact.text === '' && left !== undefined ? left : (this.#apply(exact) ?? left)
     if (reason !== undefined) this.#rejected.push({ operation: operation.written, reason })
+  }
+
+  /** A change of an exact value without the parts that have a number of their own, and the reason if there are any. */
+  #withKnownNumbers(operation: ProposedOperation): { operation: ProposedOperation; reason: string | undefined } {
+    const item = this.#editor.state.items.find(({ id }) => id === operation.id)
+    const kind = operation.op === 'add' ? operation.kind : item?.kind
+    if (kind !== 'value' || operation.op === 'close') return { operation, reason: undefined }
+    const { text, invented } = withKnownNumbers(operation.text, this.#sourcesOf(operation), item?.text ?? '')
+    if (invented === undefined) return { operation, reason: undefined }
+    return { operation: { ...operation, text }, reason: `${invented} is in none of its messages` }
   }
 
   /** The newest state replaces the one before. */
@@ -143,8 +174,7 @@ class Checker {
       const texts = [before, ...byUser.map(sourceText)].map(letters)
       if (!isQuoted(text, texts)) return 'has words that the user did not write'
     }
-    const invented = kind === 'value' ? inventedNumber(text, sources, before) : undefined
-    return invented === undefined ? undefined : `${invented} is in none of its messages`
+    return undefined
   }
 
   #close(item: StateItem, sources: readonly MessageToSummarize[]): string | undefined {

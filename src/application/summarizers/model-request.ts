@@ -4,7 +4,7 @@ import { hashOf } from '../../domain/values/hash.js'
 import { defaultEstimator } from '../../domain/values/tokens.js'
 import type { LanguageModelRequest } from '../../ports/language-model.js'
 import type { SummarizerFailureKind, SummaryJob } from '../../ports/summarizer.js'
-import { documentText } from '../../domain/conversation/working-state-document.js'
+import { documentText, documentTokens } from '../../domain/conversation/working-state-document.js'
 import { fence, FORMATTER_VERSION, formatMessages, formatSummaries, shortenToTokens } from './format-messages.js'
 import { lengthLimit, type LengthLimit } from './length-limit.js'
 import { interpolatePrompt } from './prompts.js'
@@ -21,6 +21,8 @@ export interface RequestForm {
   readonly answerName: string
   /** Tokens of an answer for each token of its texts: JSON has keys and quotes. Default 1.75. */
   readonly outputShare?: number
+  /** Tokens that the texts of an answer may have. Default: those of a summary. */
+  readonly answerTokens?: (job: SummaryJob) => number
 }
 
 /** Settings of all requests of a summarizer: the template, the model's window in tokens, and the tools of the agent. */
@@ -48,21 +50,24 @@ const LEAST_TOKENS = 64
 
 /** The model counts differently, and JSON has keys and quotes: an answer a little above the limit must not be cut off. */
 const OUTPUT_SHARE = 1.75
-const outputTokens = (maxSummaryTokens: number, { outputShare = OUTPUT_SHARE }: RequestForm): number =>
-  Math.ceil(maxSummaryTokens * outputShare) + 160
+const outputTokens = (textTokens: number, { outputShare = OUTPUT_SHARE }: RequestForm): number =>
+  Math.ceil(textTokens * outputShare) + 160
+/** Tokens that the texts of an answer may have. */
+const textTokensOf = (form: RequestForm, job: SummaryJob): number => form.answerTokens?.(job) ?? job.maxSummaryTokens
 
 const tokensOf = (text: string): number => defaultEstimator.text(text)
 const number = (value: number): string => value.toLocaleString('en-US')
 
-const availableTokens = (windowTokens: number, maxSummaryTokens: number, form: RequestForm): number =>
-  Math.floor(windowTokens * SHARE_OF_WINDOW) - outputTokens(maxSummaryTokens, form) - FRAME_TOKENS
+const availableTokens = (windowTokens: number, form: RequestForm, job: SummaryJob): number =>
+  Math.floor(windowTokens * SHARE_OF_WINDOW) - outputTokens(textTokensOf(form, job), form) - FRAME_TOKENS
 
 /** The background of the messages in a request: since version 4 the working state, if there is one. */
 function backgroundOf(job: SummaryJob, version: number, available: number): string {
   const limit = Math.max(LEAST_TOKENS, Math.floor(available * BACKGROUND_SHARE))
   const items =
     job.kind === 'chunk' && version >= 4 && job.workingState !== undefined ? documentText(job.workingState, limit) : ''
-  if (items !== '') return fence('document', cleanText(items))
+  if (items !== '')
+    return `${fence('document', cleanText(items))}\nThe document has ${number(tokensOf(items))} tokens. Its limit is ${number(documentTokens(job.maxSummaryTokens))}.`
   const earlier = cleanText(job.existingSummary ?? '')
   return earlier.trim() === ''
     ? ''
@@ -72,7 +77,7 @@ function backgroundOf(job: SummaryJob, version: number, available: number): stri
 function promptOf(form: RequestForm, job: SummaryJob, settings: RequestSettings): string {
   const { template, windowTokens, formatterVersion = FORMATTER_VERSION } = settings
   const { system = '' } = form
-  const available = availableTokens(windowTokens, job.maxSummaryTokens, form)
+  const available = availableTokens(windowTokens, form, job)
   const background = backgroundOf(job, formatterVersion, available)
   const persona = cleanText(job.persona)
   const fixed = tokensOf(template) + tokensOf(persona) + tokensOf(background) + tokensOf(system)
@@ -87,7 +92,7 @@ function promptOf(form: RequestForm, job: SummaryJob, settings: RequestSettings)
     persona,
     existingSummary: background,
     messages: fence(job.kind === 'chunk' ? 'messages' : 'summaries', messages),
-    limit: lengthLimit(job.maxSummaryTokens, messages, formatterVersion),
+    limit: lengthLimit(textTokensOf(form, job), messages, formatterVersion),
   })
 }
 
@@ -133,7 +138,7 @@ const withPrompt = (form: RequestForm, job: SummaryJob, prompt: string): Languag
   prompt,
   ...(form.system === undefined ? {} : { system: form.system }),
   temperature: job.temperature,
-  maxOutputTokens: outputTokens(job.maxSummaryTokens, form),
+  maxOutputTokens: outputTokens(textTokensOf(form, job), form),
   ...(form.responseSchema === undefined ? {} : { responseSchema: form.responseSchema }),
 })
 
@@ -159,10 +164,7 @@ function shorteningPrompt(
   const answer = withoutThinking(cleanText(text)).trim()
   const tokens = tokensOf(answer)
   const { maxSummaryTokens } = job
-  const available = Math.max(
-    LEAST_TOKENS,
-    availableTokens(windowTokens, maxSummaryTokens, form) - tokensOf(form.system ?? ''),
-  )
+  const available = Math.max(LEAST_TOKENS, availableTokens(windowTokens, form, job) - tokensOf(form.system ?? ''))
   return `Your ${form.answerName} is too long: it has ${number(tokens)} tokens (${number(wordsOf(answer))} words), and the limit is ${number(maxSummaryTokens)} tokens. It is ${number(tokens - maxSummaryTokens)} tokens above the limit.
 
 ${fence('answer', shortenToTokens(answer, available))}
@@ -212,7 +214,7 @@ export function retryRequestOf(
   if (rejected.failure === 'over-long')
     return withPrompt(form, job, shorteningPrompt(form, settings, job, rejected.text))
   const { formatterVersion = FORMATTER_VERSION } = settings
-  const limit = lengthLimit(Math.ceil(job.maxSummaryTokens * SHARE_AFTER_CUT_OFF), rejected.text, formatterVersion)
+  const limit = lengthLimit(Math.ceil(textTokensOf(form, job) * SHARE_AFTER_CUT_OFF), rejected.text, formatterVersion)
   const added = correction(form, rejected, lengthOf(limit, formatterVersion))
   // The correction takes its tokens from those of the messages.
   const first = requestOf(form, { ...settings, windowTokens: settings.windowTokens - tokensOf(added) * 2 }, job)

@@ -110,9 +110,9 @@ Keep, from the most important to the least:
 - errors and mistakes, also those of the assistant that nobody noticed, each with its cause, how it was resolved, and what must not be repeated;
 - results of commands and tests that still hold.
 In a talk about people instead of work, facts about people come first.
-Close each item of the document that these messages finish, take back or contradict, and each open item whose time has passed; replace each item that they change. What came of finished work stays: before you close its item, see that a decision, file, error, value or fact has the outcome and the reason. Two items about one subject become one. Do not repeat an item that stays as it is. If the text contradicts itself, say so in the item. Leave out greetings, repetition and long tool output. Write only what the text says, and do not judge it.
+Close each item of the document that these messages finish, take back or contradict, and each open item whose time has passed; replace each item that they change. What came of finished work stays: before you close its item, see that a decision, file, error, value or fact has the outcome and the reason. Two items about one subject become one. Do not repeat an item that stays as it is. If the text contradicts itself, say so in the item. Leave out greetings, repetition and long tool output. Write only what the text says or shows, and do not judge it.
 
-Length of all texts of your answer together, with reasons, next steps and state, without the syntax of JSON: ${LENGTH}. If the document is above its limit, its least important items leave it.
+Length of all texts of your answer together, with reasons, next steps and state, without the syntax of JSON: ${LENGTH}. If the document comes near its limit, close what is needed least.
 Language: the language of the conversation.
 `,
 )

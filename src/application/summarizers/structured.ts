@@ -6,6 +6,7 @@
  */
 import type { RejectedOperation, Sections, StateItem, StateOperation } from '../../domain/events/index.js'
 import { NO_SECTIONS, NO_STATE } from '../../domain/events/index.js'
+import { documentText, documentTokens } from '../../domain/conversation/working-state-document.js'
 import { wordsOf } from '../../domain/conversation/working-state-view.js'
 import { defaultEstimator } from '../../domain/values/tokens.js'
 import type { Summarizer, SummaryJob } from '../../ports/summarizer.js'
@@ -74,14 +75,26 @@ const rendered = (
   return { sections, text: renderSections(sections) }
 }
 
-/** The items of an answer may take this multiple of the limit of a summary: a view chooses among all of them. */
-const MOST_ABOVE = 2
+/** Tokens of the texts of an answer: while the document is small, twice those of a summary. */
+function answerTokens(job: SummaryJob): number {
+  const { maxSummaryTokens } = job
+  const document =
+    job.kind === 'chunk' && job.workingState !== undefined ? documentText(job.workingState, Infinity) : ''
+  const free = documentTokens(maxSummaryTokens) - defaultEstimator.text(document)
+  return Math.max(maxSummaryTokens, Math.min(2 * maxSummaryTokens, Math.floor(free / 2)))
+}
+
+/** The items of an answer may take this multiple of what was asked for: a view chooses among all of them. */
+const MOST_ABOVE = 1.5
+
+/** The state of the work comes first. */
+const rankOf = ({ kind, weight }: StateItem): number => (kind === 'progress' ? Infinity : weight)
 
 /** Leaves out the least important new items above the limit. Words of the user stay: an item may have ended for them. */
 function withinLimit(operations: readonly StateOperation[], before: readonly StateItem[], maxTokens: number): Changes {
   const items = operations
     .flatMap((operation) => (operation.op === 'add' && operation.item.by !== 'user' ? [operation.item] : []))
-    .toSorted((a, b) => b.weight - a.weight)
+    .toSorted((a, b) => (rankOf(a) === rankOf(b) ? 0 : rankOf(b) - rankOf(a)))
   const ids = new Set(items.map(({ id }) => id))
   const isOf = (operation: StateOperation, of: ReadonlySet<string>): boolean =>
     (operation.op === 'add' && of.has(operation.item.id)) || (operation.op === 'correct' && of.has(operation.by))
@@ -111,7 +124,7 @@ function readOperations(cleaned: string, job: ChunkJob): ReadAnswer | undefined 
   const checked = checkedOperations(proposal, job.messages, job.workingState)
   // An answer of which nothing can be applied is no record of the messages.
   if (checked.operations.length === 0) return { text: '' }
-  const changes = withinLimit(checked.operations, items, job.maxSummaryTokens * MOST_ABOVE)
+  const changes = withinLimit(checked.operations, items, answerTokens(job) * MOST_ABOVE)
   const rejected = [...checked.rejected, ...changes.rejected]
   const shortened = shortenSections(changes.sections, job.maxSummaryTokens) ?? {
     text: shortenText(changes.text, job.maxSummaryTokens),
@@ -145,6 +158,7 @@ export const structured: ModelStrategy<'structured'> = {
       responseSchema: OPERATIONS_SCHEMA,
       answerName: 'record',
       outputShare: 2.5,
+      answerTokens,
     },
     resummarize: FORM_OF_SECTIONS,
   },

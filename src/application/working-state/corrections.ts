@@ -119,6 +119,7 @@ function likeness(later: Features, earlier: Features, rarity: Rarity): number {
 const LEAST_ALIKE = { corrects: 1, mayCorrect: 2, plain: 3 } as const
 /** The share of the words of the shorter statement that both have, if they are about the same. */
 const LEAST_SHARE = 0.4
+const LEAST_SHARE_OF_VALUES = 0.25
 /** A statement with more words names its subject. */
 const MOST_WITHOUT_SUBJECT = 8
 /** A statement with fewer words may share a single one. */
@@ -126,14 +127,19 @@ const SHORT = 4
 
 const sharesUnit = (later: Features, earlier: Features): boolean => shared(later.units, earlier.units) > 0
 
-/** Whether two statements are about the same: by most of their words, or by values with the same unit. */
+/**
+ * Whether two statements are about the same: by most of their words, or by values with the same unit. Of a long statement a
+ * value says little about the subject: it shares a word in addition.
+ */
 function isAboutSame(later: Features, earlier: Features): boolean {
   const terms = shared(later.terms, earlier.terms)
-  if (sharesUnit(later, earlier)) return true
-  return (
-    (terms > 1 || (terms === 1 && later.terms.size < SHORT)) &&
-    terms >= Math.min(later.terms.size, earlier.terms.size) * LEAST_SHARE
+  const shorter = Math.min(later.terms.size, earlier.terms.size)
+  if (
+    sharesUnit(later, earlier) &&
+    (later.terms.size <= MOST_WITHOUT_SUBJECT || terms >= shorter * LEAST_SHARE_OF_VALUES)
   )
+    return true
+  return (terms > 1 || (terms === 1 && later.terms.size < SHORT)) && terms >= shorter * LEAST_SHARE
 }
 
 /** Whether one of two statements denies what the other says: the clause that denies is about the same. */

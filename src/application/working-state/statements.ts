@@ -5,9 +5,18 @@
 import { hasCue } from '../../domain/text/cues.js'
 import { collectIdentifiers } from '../../domain/text/identifiers.js'
 import { numbersIn } from '../../domain/text/numbers.js'
+import { quote } from '../../domain/text/quote.js'
 import { declines, refusalIn } from '../../domain/text/refusals.js'
 import { statesRule } from '../../domain/text/rules.js'
-import { aroundPasted, isLong, isSpoken, kindOfSentence, spokenSentences } from '../../domain/text/speech.js'
+import {
+  aroundPasted,
+  documentIn,
+  isLong,
+  isSpoken,
+  kindOfSentence,
+  spokenSentences,
+  type PastedDocument,
+} from '../../domain/text/speech.js'
 import { answersIn, answerText } from '../../domain/text/question-answers.js'
 import { FENCED } from '../loss-report/items.js'
 import { tellingTerms } from '../loss-report/stretches.js'
@@ -24,6 +33,8 @@ export const REQUEST = 50
 const DETAIL = 40
 export const QUESTION = 35
 const TOLD = 25
+/** A plain yes, which the agent's next step shows. */
+const ASSENT = 60
 
 /** A longer message is shortened to its weightiest sentences. */
 const MOST_CHARACTERS = 480
@@ -87,7 +98,11 @@ export function weightOf(text: string, isWork: boolean): number {
   if (statesRule(text)) return RULE
   if (declines(text) && isTelling) return CORRECTION
   const kind = kindOfSentence('user', text, isWork)
-  if (kind === 'decision') return isAssent(text, isWork) ? REQUEST : DECISION
+  if (kind === 'decision') {
+    if (isAssent(text, isWork)) return REQUEST
+    // In a talk "I'll think about it" decides nothing.
+    return isWork || hasValue(text) || NAME.test(text) ? DECISION : DETAIL
+  }
   const isQuestion = hasCue(text, 'question')
   if (!isQuestion && PREFERS.test(text)) return DECISION
   const isValue = hasValue(text)
@@ -95,6 +110,18 @@ export function weightOf(text: string, isWork: boolean): number {
   if (!isTelling) return 0
   if (isValue) return VALUE
   return TIME.test(text) || NAME.test(text) ? DETAIL : TOLD
+}
+
+/** The end of a sentence that asks for help or says a doubt: ", can you help me with that", "but I'm not sure how". */
+const ASKING_END =
+  /,?\s+(?:(?:and|but|so)\s+)?(?:(?:can|could|would|will|do|does|should) (?:you|i|it|this|that|we|these)|how (?:can|do|should|could|will)|what (?:should|do|are|can|would)|is (?:it|this|that|there)|are there|any (?:tips|ideas|advice)|i(?:['’]m| am| was)(?: just| also)? (?:not sure|wondering|unsure)|i wonder)(?!\p{L})[^]*$/iu
+const LEAST_ESSENTIAL = 40
+
+/** A sentence without an end that only asks. An end with a value stays. */
+function essentialOf(sentence: string): string {
+  const end = ASKING_END.exec(sentence)
+  if (end === null || end.index < LEAST_ESSENTIAL || hasValue(end[0]) || NAME.test(end[0])) return sentence
+  return sentence.slice(0, end.index)
 }
 
 interface Weighed {
@@ -135,6 +162,25 @@ export function sentencesOfUser(text: string): string[] {
   return sentences.filter((sentence) => isSpoken(sentence) || statesRule(sentence) || declines(sentence))
 }
 
+/** A document after an announcement is the task itself: "Implement the following plan:". */
+const isTask = ({ before }: PastedDocument): boolean => /[:：]$/u.test(before)
+
+const MOST_HEADINGS = 6
+const MOST_OUTLINE = 240
+
+/** A request about a document: the user's words, and the document by its headings. */
+function aboutDocument({ before, after, headings }: PastedDocument, isWork: boolean): WeighedText {
+  const outline = quote(headings.slice(0, MOST_HEADINGS).join('; '), MOST_OUTLINE)
+  const words = [before, after].filter((part) => part !== '').map((part) => weighed(part, isWork))
+  const whole = (form: 'text' | 'brief', document: string): string =>
+    [`[document “${document}”]`, ...words.map((part) => part[form])].join(' ')
+  return {
+    text: whole('text', outline),
+    brief: whole('brief', quote(headings[0] ?? '', MOST_OUTLINE / 4)),
+    weight: Math.max(REQUEST, ...words.map(({ weight }) => weight)),
+  }
+}
+
 /**
  * A message with its weight: whole, or its weightiest sentences in order. A long message may have a plan or a document
  * between its first and its last paragraph. It is part of the task, but its imperatives are not rules for everything.
@@ -142,16 +188,22 @@ export function sentencesOfUser(text: string): string[] {
  */
 function weighed(text: string, isWork: boolean, isAnswer = false): WeighedText {
   const read = text.replaceAll(FENCED, ' [code] ').trim()
-  const hasDocument = isLong(read) && !isAnswer
-  const limit = isLong(read) ? MOST_OF_DOCUMENT : MOST_CHARACTERS
+  const document = isAnswer ? undefined : documentIn(read)
+  if (document !== undefined && !isTask(document)) return aboutDocument(document, isWork)
+  const hasDocument = document !== undefined || (isLong(read) && !isAnswer)
+  const limit = hasDocument || isLong(read) ? MOST_OF_DOCUMENT : MOST_CHARACTERS
   const around = hasDocument ? new Set(spokenSentences(aroundPasted(read))) : undefined
   const sentences = sentencesOfUser(read).map((sentence, at): Weighed => {
-    const weight = weightOf(sentence, isWork)
+    // In a talk a request tells what happened before it asks.
+    const weight = weightOf(isWork ? sentence : essentialOf(sentence), isWork)
     return { text: sentence, weight: around?.has(sentence) === false ? Math.min(weight, VALUE - 1) : weight, at }
   })
   return {
     text: read.length <= limit ? read.replaceAll(/\s+/gu, ' ') : chosenOf(sentences, limit),
-    brief: chosenOf(sentences, MOST_BRIEF),
+    brief: chosenOf(
+      sentences.map((sentence) => ({ ...sentence, text: essentialOf(sentence.text) })),
+      MOST_BRIEF,
+    ),
     weight: sentences.reduce((highest, sentence) => Math.max(highest, sentence.weight), 0),
   }
 }
@@ -190,7 +242,7 @@ function statementOf(
   if (question !== undefined && text !== '')
     return statement(
       answerText({ question, answer: named(text) }),
-      name === undefined ? Math.max(weight, DECISION) : weight,
+      name === undefined ? (afterAssent(text) === '' ? ASSENT : Math.max(weight, DECISION)) : weight,
       message,
     )
   return weight === 0 || text === '' ? undefined : statement(named(text), weight, message, named(brief))

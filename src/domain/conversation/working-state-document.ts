@@ -32,3 +32,9 @@ export function documentText(state: WorkingState, maxTokens: number): string {
     .map(lineOf)
   return lines.join('\n')
 }
+
+/** The tokens of a document in summaries: as many as a view has by default. */
+const DOCUMENT_IN_SUMMARIES = 5
+
+/** The most tokens that a document should have, for a limit of a summary. */
+export const documentTokens = (maxSummaryTokens: number): number => maxSummaryTokens * DOCUMENT_IN_SUMMARIES

@@ -1,7 +1,7 @@
 /**
- * The working-state view: the items of the working state under a heading for each kind, then the newest summary. Within
- * its limit the most important items are shown, in order; a statement is never shown without the newest one that
- * corrects it. Pure text.
+ * The working-state view: the items of the working state under a heading for each kind, then as much of the newest summary
+ * as there is room for. Within its limit the most important items are shown, in order; a statement is never shown without
+ * the newest one that corrects it. Pure text.
  */
 import { summaryOf, type Batch } from './batch.js'
 import type { ViewPart } from './clip-archive.js'
@@ -206,8 +206,16 @@ function linesLeft(summary: string, items: string): string {
   return left.length === lines.length ? summary : left.join('\n')
 }
 
+/** The first lines that fit. */
+function linesThatFit(text: string, maxTokens: number, estimator: Estimator): string {
+  const lines = text.split('\n')
+  let left = maxTokens
+  const end = lines.findIndex((line) => (left -= estimator.text(`${line}\n`)) < 0)
+  return (end === -1 ? lines : lines.slice(0, end)).join('\n')
+}
+
 /**
- * The parts of the view. The items come first; of the newest summary, the view shows the other lines.
+ * The parts of the view. The items come first; of the newest summary, the view shows other lines as far as they fit.
  * @param maxTokens limits everything
  */
 export function workingStateParts(
@@ -220,9 +228,8 @@ export function workingStateParts(
   const state = last?.workingState ?? NO_STATE
   const summary = last === undefined ? '' : summaryOf(last)
   const limit = Math.max(0, maxTokens - FRAME_TOKENS)
-  const alone = stateText(state, limit, estimator) ?? ''
-  const left = linesLeft(summary, alone)
-  const text = left === '' ? alone : (stateText(state, Math.max(0, limit - estimator.text(left)), estimator) ?? '')
+  const text = stateText(state, limit, estimator) ?? ''
+  const left = linesThatFit(linesLeft(summary, text), limit - estimator.text(text), estimator)
   return [
     {
       kind: 'line',

@@ -66,11 +66,50 @@ export function kindOfSentence(
 /** Whether a message is longer than people type. */
 export const isLong = (text: string): boolean => text.length > MOST_SPOKEN_CHARACTERS
 
+const HEADING = /^#{1,6} (?<title>\S.*)$/gmu
+const TAG_LINE = /^<\/?[a-z][\w-]*>$/gmu
+/** A paragraph of a document: headings, lists, tables, tags, links. */
+const OF_DOCUMENT = /^(?:#{1,6} |[-*+>|]|\d+[.)] |<|```)|\]\(/mu
+const LEAST_DOCUMENT = 1_200
+const LEAST_HEADINGS = 2
+const MOST_REQUEST = 400
+
+/** A document in a message, with the words before and after it. */
+export interface PastedDocument {
+  readonly before: string
+  readonly after: string
+  /** Its headings, the title first. */
+  readonly headings: readonly string[]
+}
+
 /**
- * The first and the last paragraph of a long message. The text between them was pasted: a plan or a document, full of
- * imperative sentences that are not requests.
+ * The document in a message of the user: from its first heading to the last paragraph that is no plain request. It is
+ * what the request is about; what it says is not the user's statement.
+ * @returns undefined if there is none
+ */
+export function documentIn(text: string): PastedDocument | undefined {
+  if (text.length < LEAST_DOCUMENT) return undefined
+  const headings = Array.from(text.matchAll(HEADING))
+  const [first] = headings
+  if (first === undefined || headings.length + (text.match(TAG_LINE)?.length ?? 0) < LEAST_HEADINGS) return undefined
+  const end = text.trimEnd().lastIndexOf('\n\n')
+  const last = text.slice(end).trim()
+  const isRequest = end > first.index && last.length <= MOST_REQUEST && !OF_DOCUMENT.test(last)
+  return {
+    before: text.slice(0, first.index).trim(),
+    after: isRequest ? last : '',
+    headings: headings.map(({ groups }) => (groups?.['title'] ?? '').trim()),
+  }
+}
+
+/**
+ * The words around what was pasted: a plan or a document, full of imperative sentences that are not requests. Of a long
+ * message without headings, the first and the last paragraph.
  */
 export function aroundPasted(text: string): string {
+  const document = documentIn(text)
+  if (document !== undefined) return `${document.before}\n\n${document.after}`.trim()
+  if (!isLong(text)) return text
   const paragraphs = text.split(/\n\s*\n/u).filter((paragraph) => paragraph.trim() !== '')
   return paragraphs.length < 3 ? text : `${paragraphs[0] ?? ''}\n\n${paragraphs.at(-1) ?? ''}`
 }

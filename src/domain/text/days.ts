@@ -1,0 +1,44 @@
+/** Whether a text mentions a day, in words or digits: “March 15, 2024”, “15. März”, “3月15日”, “15/03”. */
+
+/** Month names differ by language; scripts with `月` and `월` write digits. */
+const LANGUAGES = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'ru']
+const LEAST_LETTERS = 3
+const DAY = /^\d{4}-(\d{2})-(\d{2})$/u
+
+/** The first letters of the name of a month (1 to 12) in each language. */
+function beginningsOf(month: number): readonly string[] {
+  const date = new Date(Date.UTC(2000, month - 1, 15))
+  return [
+    ...new Set(
+      LANGUAGES.map((language) =>
+        new Intl.DateTimeFormat(language, { month: 'long', timeZone: 'UTC' })
+          .format(date)
+          .toLowerCase()
+          .slice(0, LEAST_LETTERS),
+      ),
+    ),
+  ]
+}
+
+/** A day of a month beside the month, in either order. */
+function patternOf(month: number, day: number): RegExp {
+  const names = `(?:${beginningsOf(month).join('|')})\\p{L}*\\.?`
+  const [m, d] = [`0?${String(month)}`, `0?${String(day)}`]
+  const forms = [
+    String.raw`${names}\s+${d}(?:st|nd|rd|th)?(?!\d)`,
+    String.raw`(?<!\d)${d}(?:st|nd|rd|th|er|\.|º)?\s+(?:of |de |di )?${names}`,
+    String.raw`(?<!\d)${m}\s?[月월]\s?${d}\s?[日일號号]?`,
+    String.raw`(?<!\d)(?:${m}[/.-]${d}|${d}[/.-]${m})(?!\d)`,
+  ]
+  return new RegExp(forms.join('|'), 'iu')
+}
+
+/**
+ * Whether a text mentions a day, with or without its year.
+ * @param date `YYYY-MM-DD`; anything else is mentioned nowhere
+ */
+export function mentionsDay(text: string, date: string): boolean {
+  const [, month, day] = DAY.exec(date) ?? []
+  if (month === undefined || day === undefined) return false
+  return patternOf(Number(month), Number(day)).test(text)
+}
