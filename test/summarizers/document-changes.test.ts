@@ -5,6 +5,7 @@ import { createScriptedLanguageModel } from '../../src/adapters/scripted/languag
 import { createStructuredSummarizer } from '../../src/application/summarizers/structured.js'
 import { applyOperations, isEnded } from '../../src/domain/conversation/working-state.js'
 import type { StateItem, StateOperation, WorkingState } from '../../src/domain/events/index.js'
+import { mentionsDay } from '../../src/domain/text/days.js'
 import { defaultEstimator } from '../../src/domain/values/tokens.js'
 import { isSummarizerFailure, type MessageToSummarize, type Summary } from '../../src/ports/summarizer.js'
 import { repeated } from '../support/length.js'
@@ -216,8 +217,67 @@ test('an answer far above the limit loses its least important items, and no word
   expect(textsOf(state)).toEqual(
     expect.arrayContaining(['The bill must stay under $340 a month.', 'The migration has 42 tests.']),
   )
-  expect(state.items.length).toBeLessThan(100)
-  expect(reasons.length).toBeGreaterThan(2_900)
+  expect(state.items.length).toBeLessThan(150)
+  expect(reasons.length).toBeGreaterThan(2_850)
+})
+
+test('an answer above the limit keeps the state of the work', async () => {
+  const long = changes(
+    ...Array.from({ length: 300 }, (_none, at) => add('fact', `Part ${String(at)} was moved.`, 'r11')),
+  )
+  const { state } = await answered({ ...long, state: 'The parts are moved; next: the tests.' })
+  expect(textsOf(state)).toContain('The parts are moved; next: the tests.')
+})
+
+describe('a value with a date', () => {
+  const day = fc.date({ min: new Date('2020-01-01'), max: new Date('2030-12-31'), noInvalidDate: true })
+  const written = [
+    (date: Date) =>
+      date.toLocaleDateString('en-US', { month: 'long', day: 'numeric', year: 'numeric', timeZone: 'UTC' }),
+    (date: Date) => date.toLocaleDateString('en-GB', { month: 'short', day: 'numeric', timeZone: 'UTC' }),
+    (date: Date) => date.toLocaleDateString('de', { month: 'long', day: 'numeric', timeZone: 'UTC' }),
+    (date: Date) => date.toLocaleDateString('fr', { month: 'long', day: 'numeric', year: 'numeric', timeZone: 'UTC' }),
+    (date: Date) => date.toLocaleDateString('es', { month: 'long', day: 'numeric', timeZone: 'UTC' }),
+    (date: Date) => date.toLocaleDateString('ja', { month: 'long', day: 'numeric', timeZone: 'UTC' }),
+    (date: Date) => date.toLocaleDateString('ko', { month: 'long', day: 'numeric', timeZone: 'UTC' }),
+    (date: Date) =>
+      date.toLocaleDateString('en-US', { month: '2-digit', day: '2-digit', year: 'numeric', timeZone: 'UTC' }),
+  ]
+
+  test('law: is recorded if its messages mention that day in any form, and not if they mention another one', () => {
+    fc.assert(
+      fc.property(day, fc.constantFrom(...written), (date, form) => {
+        const iso = date.toISOString().slice(0, 10)
+        const other = new Date(date.getTime() + 86_400_000 * 40).toISOString().slice(0, 10)
+        const text = `The release is on ${form(date)}, after the tests.`
+        expect([text, mentionsDay(text, iso), mentionsDay(text, other)]).toEqual([text, true, false])
+      }),
+      { numRuns: repeated(300, 100) },
+    )
+  })
+
+  test('loses only the part whose number is in no message', async () => {
+    const { state, reasons } = await answered(
+      changes(add('value', 'The port is 5544. The limit is 977 requests.', 'r13'), add('value', 'Budget 977.', 'r10')),
+    )
+    expect(textsOf(state)).toContain('The port is 5544.')
+    expect(textsOf(state).join('\n')).not.toContain('977')
+    expect(reasons).toEqual(['977 is in none of its messages', '977 is in none of its messages'])
+  })
+})
+
+test('a request asks for more while the document is small, and says how large the document is', () => {
+  const summarizer = createStructuredSummarizer({ model: createScriptedLanguageModel(['']) })
+  const promptOf = (workingState: WorkingState): string =>
+    JSON.stringify(summarizer.prepare(chunkJob({ messages, workingState, maxSummaryTokens: 1_000 })))
+  const large: WorkingState = {
+    items: Array.from({ length: 200 }, (_none, at) =>
+      item(`F${String(at)}`, 'fact', `Part ${String(at)} is in the north wing.`),
+    ),
+  }
+  expect(promptOf({ items: [] })).toContain('at most 1840 tokens')
+  expect(promptOf(large)).toContain('at most 920 tokens')
+  expect(promptOf(large)).toMatch(/The document has \d,\d{3} tokens. Its limit is 5,000./u)
 })
 
 test('a rule is put together from its words and later ones, and an older number stays in a value', async () => {

@@ -85,7 +85,7 @@ function answerTokens(job: SummaryJob): number {
 }
 
 /** The items of an answer may take this multiple of what was asked for: a view chooses among all of them. */
-const MOST_ABOVE = 1.5
+const MOST_ABOVE = 2
 
 /** The state of the work comes first. */
 const rankOf = ({ kind, weight }: StateItem): number => (kind === 'progress' ? Infinity : weight)

@@ -18,6 +18,8 @@ const MOST_CHARACTERS = 320
 const MOST_DECISIONS = 8
 /** A sentence with fewer words is an exclamation. */
 const LEAST_TERMS = 4
+/** Above a call, a longer text explains something. */
+const LEAST_EXPLANATION = 160
 /** Announcements, which the calls of the agent show, and polite words. */
 const ANNOUNCES =
   /[:：]\**\s*$|^(?:now|let me|let's|first|next|i(?:['’]ll| will| need to| can see| see|['’]m going to)|good|great|done|you['’]re|perfect|ok(?:ay)?|jetzt|ich werde|lass mich)(?![\p{L}\p{N}])|(?:します|しましょう|しています)[。.:：]?$|^(?:好的|让我|我来|现在)/iu
@@ -60,9 +62,11 @@ async function factsIn(
   const isWork = reported.some(({ toolCalls = [] }) => toolCalls.length > 0)
   const spoken = units.filter(({ kind, cues, group }) => {
     const message = reported[group]
-    // Sentences between two calls announce these calls.
+    // A short text between two calls announces these calls.
     const isReported =
-      message !== undefined && isByAgent(message) && (!isWork || endsTurn(message, reported[group + 1]))
+      message !== undefined &&
+      isByAgent(message) &&
+      (!isWork || message.ownText.length >= LEAST_EXPLANATION || endsTurn(message, reported[group + 1]))
     const isRead = message !== undefined && (isReported || (isDialogue && message.byProgram !== true))
     return kind === 'speech' && !cues.question && !cues.filler && isRead
   })

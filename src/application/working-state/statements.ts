@@ -98,11 +98,7 @@ export function weightOf(text: string, isWork: boolean): number {
   if (statesRule(text)) return RULE
   if (declines(text) && isTelling) return CORRECTION
   const kind = kindOfSentence('user', text, isWork)
-  if (kind === 'decision') {
-    if (isAssent(text, isWork)) return REQUEST
-    // In a talk "I'll think about it" decides nothing.
-    return isWork || hasValue(text) || NAME.test(text) ? DECISION : DETAIL
-  }
+  if (kind === 'decision') return isAssent(text, isWork) ? REQUEST : DECISION
   const isQuestion = hasCue(text, 'question')
   if (!isQuestion && PREFERS.test(text)) return DECISION
   const isValue = hasValue(text)

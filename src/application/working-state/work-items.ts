@@ -148,6 +148,20 @@ const withoutFolder = (command: string): string => command.replace(/^cd (?:"[^"]
 /** Whether a result may change with the files: a status, a build, a test. */
 const restsOnFiles = ({ query }: Work): boolean => query.answer === 'state' || query.answer === 'waits'
 
+/** Commands whose outcome the next step shows: lists, changes of folders, and all of git but commits. */
+const ROUTINE =
+  /^(?:ls|lsd|exa|tree|pwd|rm|rmdir|mkdir|ln|cp|mv|touch|chmod|which|git (?!.*git commit)(?!commit)\S+)(?![\w-])/u
+const COMMITTED = /^\[[^\]\n]* [0-9a-f]{7,40}\] .+$/u
+
+/** A command with its outcome; undefined for a routine step. Of a commit, what git says about it. */
+function resultText(command: string, lines: readonly string[]): string | undefined {
+  const committed = /git commit/u.test(command) ? lines.find((line) => COMMITTED.test(line)) : undefined
+  if (committed !== undefined) return `committed ${quote(committed, MOST_COMMAND)}`
+  if (ROUTINE.test(command)) return undefined
+  const outcome = outcomeOf(lines)
+  return `${quote(command, MOST_COMMAND)} → ${outcome === '' ? 'no output' : outcome}`
+}
+
 /** The last run of each command, unless a later change of a file outdates it. */
 function updateResults(editor: StateEditor, works: readonly Work[], failures: ReadonlyMap<Work, Failure>): void {
   const edits = works.filter(isEdit)
@@ -167,9 +181,11 @@ function updateResults(editor: StateEditor, works: readonly Work[], failures: Re
     (work) =>
       !isRefusal(work.result?.text ?? '') && !failures.has(work) && (!restsOnFiles(work) || work.position > lastEdit),
   )
-  for (const work of holding.slice(-MOST_RESULTS)) {
-    const outcome = outcomeOf(lines.of(work))
-    const text = `${quote(withoutFolder(work.query.subject), MOST_COMMAND)} → ${outcome === '' ? 'no output' : outcome}`
+  const results = holding.flatMap((work) => {
+    const text = resultText(withoutFolder(work.query.subject), lines.of(work))
+    return text === undefined ? [] : [{ work, text }]
+  })
+  for (const { work, text } of results.slice(-MOST_RESULTS)) {
     const item = itemAt(work.by, { kind: 'result', by: 'tool', text, weight: RESULT, about: work.query.key })
     // An action stays done, whatever changes later.
     editor.add(restsOnFiles(work) ? { ...item, untilEdit: true } : item)
