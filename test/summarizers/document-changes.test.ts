@@ -271,7 +271,7 @@ test('a request asks for more while the document is small, and says how large th
   const promptOf = (workingState: WorkingState): string =>
     JSON.stringify(summarizer.prepare(chunkJob({ messages, workingState, maxSummaryTokens: 1_000 })))
   const large: WorkingState = {
-    items: Array.from({ length: 200 }, (_none, at) =>
+    items: Array.from({ length: 400 }, (_none, at) =>
       item(`F${String(at)}`, 'fact', `Part ${String(at)} is in the north wing.`),
     ),
   }
