@@ -221,6 +221,32 @@ test('an answer far above the limit loses its least important items, and no word
   expect(reasons.length).toBeGreaterThan(2_850)
 })
 
+test('work is closed without a message that says so, and a rule is not', async () => {
+  const { state, reasons } = await answered(
+    changes({ op: 'close', id: 'O1', sources: [] }, { op: 'close', id: 'R1', sources: ['r999'] }),
+  )
+  expect(state.items.find(({ id }) => id === 'O1')?.endedAt).toBe(16)
+  expect(state.items.find(({ id }) => id === 'R1')?.endedAt).toBeUndefined()
+  expect(reasons).toEqual(['only words of the user end a rule'])
+})
+
+test('an answer that closes long items has room for as much as one that closes none', async () => {
+  const given: WorkingState = {
+    items: Array.from({ length: 40 }, (_none, at) =>
+      item(`O${String(at)}`, 'open', `Step ${String(at)} of the migration, `.repeat(12)),
+    ),
+  }
+  const { state, reasons } = await answered(
+    changes(
+      ...given.items.map(({ id }) => ({ op: 'close', id, sources: ['r11'] })),
+      add('fact', 'The north wing has the new parts.', 'r11'),
+    ),
+    given,
+  )
+  expect(textsOf(state)).toContain('The north wing has the new parts.')
+  expect(reasons).toEqual([])
+})
+
 test('an answer above the limit keeps the state of the work', async () => {
   const long = changes(
     ...Array.from({ length: 300 }, (_none, at) => add('fact', `Part ${String(at)} was moved.`, 'r11')),

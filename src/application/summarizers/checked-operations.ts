@@ -66,6 +66,14 @@ function isQuoted(words: string, texts: readonly string[]): boolean {
   return quoted.length > 0 && quoted.every(has)
 }
 
+/** "Yesterday" and "next Friday" are dates within this time of the message. */
+const MOST_DAYS = 31
+const DAY_MS = 86_400_000
+
+/** Whether a date may be what a message calls "yesterday" or "next Friday". */
+const isNear = (value: string, createdAt: string): boolean =>
+  /^\d{4}-\d{2}-\d{2}$/u.test(value) && Math.abs(Date.parse(value) - Date.parse(createdAt)) <= MOST_DAYS * DAY_MS
+
 /** The first number of a text that neither its sources nor the item before have. A date may be written in another form. */
 function inventedNumber(text: string, sources: readonly MessageToSummarize[], before: string): string | undefined {
   const texts = [before, ...sources.map(sourceText)].join('\n')
@@ -76,7 +84,7 @@ function inventedNumber(text: string, sources: readonly MessageToSummarize[], be
       !known.has(value) &&
       !plain.includes(letters(value)) &&
       !mentionsDay(texts, value) &&
-      !sources.some(({ createdAt }) => createdAt.startsWith(value)),
+      !sources.some(({ createdAt }) => isNear(value, createdAt)),
   )?.value
 }
 
@@ -99,7 +107,10 @@ class Checker {
   readonly #byRevision: ReadonlyMap<number, MessageToSummarize>
   readonly #byUser: ReadonlySet<MessageToSummarize>
 
+  readonly #messages: readonly MessageToSummarize[]
+
   constructor(before: WorkingState, messages: readonly MessageToSummarize[]) {
+    this.#messages = messages
     this.#editor = new StateEditor(before)
     this.#byRevision = new Map(messages.map((message) => [message.revision, message]))
     this.#byUser = wordsOfUser(messages)
@@ -138,7 +149,7 @@ class Checker {
   /** Applies a change, or says why not. */
   #apply(operation: ProposedOperation): string | undefined {
     const sources = this.#sourcesOf(operation)
-    if (sources.length === 0) return 'names no revision of these messages'
+    if (sources.length === 0 && operation.op !== 'close') return 'names no revision of these messages'
     if (operation.op === 'add') return this.#add(operation, sources)
     const item = this.#editor.state.items.find(({ id }) => id === operation.id)
     if (item === undefined) return `there is no item ${operation.id}`
@@ -178,7 +189,9 @@ class Checker {
   }
 
   #close(item: StateItem, sources: readonly MessageToSummarize[]): string | undefined {
-    const ending = isRule(item) ? sources.filter((message) => this.#byUser.has(message)) : sources
+    // What is closed without a message was seen to be closed at the end of these.
+    const named = sources.length === 0 ? this.#messages.slice(-1) : sources
+    const ending = isRule(item) ? sources.filter((message) => this.#byUser.has(message)) : named
     const last = Math.max(...ending.map(({ revision }) => revision), -1)
     if (last === -1) return 'only words of the user end a rule'
     if (last <= newestSource(item)) return `the revision is not after the item ${item.id}`
@@ -194,7 +207,8 @@ class Checker {
       reason = item.reason,
       next = isAppended ? item.next : undefined,
     } = itemOf(operation, item.kind, sources)
-    const revisions = [...new Set([...item.sourceRevisions, ...sourceRevisions])].slice(-MOST_SOURCES)
+    const all = [...new Set([...item.sourceRevisions, ...sourceRevisions])]
+    const revisions = all.length <= MOST_SOURCES ? all : [...all.slice(0, 1), ...all.slice(1 - MOST_SOURCES)]
     this.#editor.replace(item, { text, sourceRevisions: revisions, ...withoutUndefined({ reason, next }) })
   }
 
@@ -214,7 +228,7 @@ class Checker {
   }
 }
 
-/** An item that is replaced often keeps its newest sources. */
+/** An item that is replaced often keeps its first source and the newest ones. */
 const MOST_SOURCES = 6
 
 const isOfUser = ({ kind }: StateItem): boolean => kind === 'rule' || kind === 'statement'

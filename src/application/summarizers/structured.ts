@@ -67,14 +67,6 @@ interface Changes {
   readonly rejected: readonly RejectedOperation[]
 }
 
-const rendered = (
-  operations: readonly StateOperation[],
-  before: readonly StateItem[],
-): Pick<Changes, 'text' | 'sections'> => {
-  const sections = sectionsOf(operations, before)
-  return { sections, text: renderSections(sections) }
-}
-
 /** Tokens of the texts of an answer: while the document is small, twice those of a summary. */
 function answerTokens(job: SummaryJob): number {
   const { maxSummaryTokens } = job
@@ -87,34 +79,52 @@ function answerTokens(job: SummaryJob): number {
 /** The items of an answer may take this multiple of what was asked for: a view chooses among all of them. */
 const MOST_ABOVE = 2
 
-/** The state of the work comes first. */
-const rankOf = ({ kind, weight }: StateItem): number => (kind === 'progress' ? Infinity : weight)
+const lineTokens = (item: StateItem): number => defaultEstimator.text(`- ${wordsOf(item, false)}\n`)
 
-/** Leaves out the least important new items above the limit. Words of the user stay: an item may have ended for them. */
+/** The tokens by which changes of items make the document larger. */
+function growth(operations: readonly StateOperation[], before: readonly StateItem[]): number {
+  const known = new Map(before.map((item) => [item.id, item]))
+  return operations.reduce((sum, operation) => {
+    if (operation.op === 'add') return sum + lineTokens(operation.item)
+    const item = operation.op === 'replace' ? known.get(operation.id) : undefined
+    if (item === undefined || operation.op !== 'replace') return sum
+    return sum + Math.max(0, lineTokens({ ...item, ...operation }) - lineTokens(item))
+  }, 0)
+}
+
+/** Whether an operation is about a new item that may be left out: the words of the user and the state of the work stay. */
+const mayBeLeftOut = (operation: StateOperation): operation is Extract<StateOperation, { op: 'add' }> =>
+  operation.op === 'add' && operation.item.by !== 'user' && operation.item.kind !== 'progress'
+
+/** Leaves out the least important new items above the limit. */
 function withinLimit(operations: readonly StateOperation[], before: readonly StateItem[], maxTokens: number): Changes {
   const items = operations
-    .flatMap((operation) => (operation.op === 'add' && operation.item.by !== 'user' ? [operation.item] : []))
-    .toSorted((a, b) => (rankOf(a) === rankOf(b) ? 0 : rankOf(b) - rankOf(a)))
-  const ids = new Set(items.map(({ id }) => id))
-  const isOf = (operation: StateOperation, of: ReadonlySet<string>): boolean =>
-    (operation.op === 'add' && of.has(operation.item.id)) || (operation.op === 'correct' && of.has(operation.by))
-  const fixed = rendered(
-    operations.filter((operation) => !isOf(operation, ids)),
-    before,
-  )
-  let left = maxTokens - defaultEstimator.text(fixed.text)
+    .filter(mayBeLeftOut)
+    .map(({ item }) => item)
+    .toSorted((a, b) => b.weight - a.weight)
+  let left =
+    maxTokens -
+    growth(
+      operations.filter((operation) => !mayBeLeftOut(operation)),
+      before,
+    )
   const above = new Set<string>()
   const rejected: RejectedOperation[] = []
   for (const item of items) {
-    const tokens = defaultEstimator.text(`- ${wordsOf(item, false)}\n`)
+    const tokens = lineTokens(item)
     if (tokens <= left) left -= tokens
     else {
       above.add(item.id)
       rejected.push({ operation: JSON.stringify(item.text), reason: 'the changes are above the limit of a summary' })
     }
   }
-  const fitting = operations.filter((operation) => !isOf(operation, above))
-  return { ...rendered(fitting, before), operations: fitting, rejected }
+  const fitting = operations.filter(
+    (operation) =>
+      !(operation.op === 'add' && above.has(operation.item.id)) &&
+      !(operation.op === 'correct' && above.has(operation.by)),
+  )
+  const sections = sectionsOf(fitting, before)
+  return { sections, text: renderSections(sections), operations: fitting, rejected }
 }
 
 function readOperations(cleaned: string, job: ChunkJob): ReadAnswer | undefined {
