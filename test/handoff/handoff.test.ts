@@ -24,7 +24,7 @@ import { repeated } from '../support/length.js'
 
 const EXAMPLE = 'examples/claude-code-session.jsonl'
 const ID = 'claude-code/3f0c2a54-7d1e-4b0a-9a86-5d0f2c7e9b11'
-const RULE = 'Never touch the production database: work on the copy at db-copy.harbour.example, port 5544.'
+const RULE = 'The export has to keep its CSV columns in the same order, the port authority reads it by position.'
 const PROGRAMS = sessionWriters.map(({ program }) => program)
 const CWD = '/srv/harbour'
 

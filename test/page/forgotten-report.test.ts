@@ -55,7 +55,7 @@ describe('what compactions forgot, as a file', () => {
     expect(text).toContain(`<b>${String(found.totals.all.losses)}</b> losses`)
     const [, lost = ''] = /<section aria-label="Lost">([^]*?)<\/section>/u.exec(text) ?? []
     expect(lost.match(/<p class="what">[^<]*/gu)).toEqual([
-      '<p class="what">Never touch the production database: work on the copy at db-copy.harbour.example, port 5544.',
+      '<p class="what">Never touch the production database: work on the copy at db-copy.harbour.example, port 5544. … The export has to keep its CSV columns in the same order, the port authority reads it by position. … And it must be done by Friday 13 March.',
     ])
     expect(lost).toContain('needed again in')
     const folded = lost.slice(lost.indexOf('<details'))

@@ -24,6 +24,7 @@ import { laterOn } from './taken-back.js'
 const MOST_WHOLE = 240
 const MOST_LEAD = 160
 const MOST_SENTENCE = 300
+const MOST_RULES = 480
 const MOST_NAME_QUOTE = 160
 /** The agent was still at work on a failure in one of the last calls. */
 const LAST_CALLS = 8
@@ -33,12 +34,18 @@ const VERDICT_ORDER = ['lost', 'unknown', 'partial', 'kept'] as const
 /** The parts of the judgement on a statement. */
 interface StatementJudgement {
   readonly judgement: Judgement
-  /** The sentences with that verdict. */
+  /** The sentences with that verdict, and others that the context lacks. */
   readonly parts: readonly Part[]
 }
 
+/** A sentence with its judgement. */
+interface JudgedPart {
+  readonly part: Part
+  readonly judgement: Judgement
+}
+
 /** The worst of the judgements on the sentences. */
-function combined(judged: readonly { readonly part: Part; readonly judgement: Judgement }[]): StatementJudgement {
+function combined(judged: readonly JudgedPart[], isMissing: (each: JudgedPart) => boolean): StatementJudgement {
   const verdict = VERDICT_ORDER.find((each) => judged.some(({ judgement }) => judgement.verdict === each)) ?? 'unknown'
   const worst = judged.filter(({ judgement }) => judgement.verdict === verdict)
   const overlap = worst.reduce((most, { judgement }) => Math.max(most, judgement.overlap ?? 0), 0)
@@ -46,17 +53,17 @@ function combined(judged: readonly { readonly part: Part; readonly judgement: Ju
   if (judgement === undefined) return { judgement: { verdict: 'unknown', why: 'short' }, parts: [] }
   return {
     judgement: judgement.overlap === undefined ? judgement : { ...judgement, overlap },
-    parts: worst.map(({ part }) => part),
+    parts: judged.filter((each) => worst.includes(each) || isMissing(each)).map(({ part }) => part),
   }
 }
 
 /** The text of a statement: whole, or the sentences that decide its verdict. */
-function textOf({ lead, words, parts: all }: StatedItem, parts: readonly Part[]): string {
+function textOf({ lead, words, weight, parts: all }: StatedItem, parts: readonly Part[]): string {
   const visible =
     words.length <= MOST_WHOLE || all.some(({ answer }) => answer !== undefined)
       ? [words]
       : parts.map(({ text }) => text)
-  return `${shortenedLead(lead)}${shortened(visible.join(' … '), MOST_SENTENCE)}`
+  return `${shortenedLead(lead)}${shortened(visible.join(' … '), weight >= RULE ? MOST_RULES : MOST_SENTENCE)}`
 }
 
 const shortenedLead = (lead: string): string =>
@@ -162,7 +169,10 @@ class ItemFinder {
     const statements = stated.map((item, at) =>
       this.#statement(
         item,
-        combined((partItems[at] ?? []).map((each) => ({ part: each.part, judgement: judge(each.item) }))),
+        combined(
+          (partItems[at] ?? []).map((each) => ({ part: each.part, judgement: judge(each.item) })),
+          ({ part, judgement }) => this.#missing.isMissing({ judgement, weight: part.weight, texts: [part.text] }),
+        ),
       ),
     )
     const judgedItems = found.map((item) => ({ item, judged: judgedOf(item, judge(item)) }))

@@ -69,6 +69,10 @@ const ENGLISH: readonly Rule[] = [
   anywhere(
     '(?:is|are|be) (?:strictly |always |absolutely )?(?:required(?! to know)|mandatory|forbidden|prohibited|not allowed|not permitted)|under no circumstances|can only (?:be|use|have)',
   ),
+  anywhere(
+    String.raw`(?<!(?:it|that|this|there) )(?:has|have|needs?) to (?:always |all |only )?(?:keep|stay|remain|preserve|support|work (?:with|on|in|without)|be (?:kept|done|finished|ready|delivered|signed|approved|reviewed|compatible|the same|backwards?|in [a-z]+ order))`,
+    /(?<![\p{L}\p{N}])(?:i|we|he|she|they|you|who|that|it|people|why|(?:my|our|his|her) \p{L}+)(?:['’]\p{L}+)?(?:\s+(?:still|just|really|also|always|will|would))?\s*$/u,
+  ),
   // Limits, as far as they are not those of a story.
   anywhere(
     String.raw`(?:at most|at least|no (?:more|fewer|less|later|longer) than|not more than|a maximum of) (?:\$?\d\S*|one|two|three|four|five|six|ten|a (?:single|hundred))`,
