@@ -4,8 +4,9 @@ import { either as E } from 'fp-ts'
 import { cycleRevisions } from '../../src/application/history/cycles.js'
 import { differenceBetween } from '../../src/application/history/difference.js'
 import { revertEdition, undoCycles } from '../../src/application/editions/undo-and-revert.js'
-import { contextIn } from '../../src/domain/compaction/context.js'
-import { loadConversation } from '../../src/application/recording/load-conversation.js'
+import { contextIn, contextOf } from '../../src/domain/compaction/context.js'
+import type { ContextState } from '../../src/domain/conversation/conversation.js'
+import { loadContext, loadConversation } from '../../src/application/recording/load-conversation.js'
 import { conversationAt, liveIn, revisionOf } from '../../src/application/history/time-travel.js'
 import type { Clock } from '../../src/ports/clock.js'
 import { say, SMALL, talk } from '../support/conversations.js'
@@ -304,14 +305,16 @@ describe('later undos, adoptions and reverts', () => {
 
     const later = harness.restart()
     for (const [revision, context] of live)
-      expect(
-        rightOf(
-          contextIn(
-            rightOf(await conversationAt(later.log, CONVERSATION, { revision }, NO_INSTANT_TO_COME, loadConversation)),
-            undefined,
+      for (const load of [loadConversation, loadContext])
+        expect(
+          rightOf(
+            contextOf(
+              rightOf(
+                await conversationAt<ContextState>(later.log, CONVERSATION, { revision }, NO_INSTANT_TO_COME, load),
+              ),
+            ),
           ),
-        ),
-      ).toStrictEqual(context)
+        ).toStrictEqual(context)
     expect(rightOf(await differenceBetween(later.log, CONVERSATION, undo - 1, undo))).toStrictEqual(back)
     expect(rightOf(await differenceBetween(later.log, CONVERSATION, adopted - 1, adopted))).toStrictEqual(adoption)
     expect(live.size).toBeGreaterThan(100)

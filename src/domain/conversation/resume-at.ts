@@ -71,19 +71,22 @@ function shownIndexes({ configuration, batches }: CarryForward): ReadonlySet<num
 }
 
 /**
- * Revisions of the carried batches that the view omits. Empty if the view reads all batches, if an older prune event
- * does not record enough, and for an event that holds the batches itself.
+ * Revisions of which the view shows no carried batch. Empty if the view reads all batches, if an older prune event does
+ * not record enough, and for an event that holds the batches itself.
  */
 export function revisionsUnshown({ type, data }: RecordedEvent<OriginType>): ReadonlySet<number> {
   const { configuration, batches } = data.carried
   if (type !== 'MessagesPruned') return new Set()
-  if (configuration.policy.view === 'working-state')
-    return new Set(batches.slice(0, -1).map(({ revision }) => revision))
-  if (configuration.policy.view !== 'clip-archive') return new Set()
-  const indexes = shownIndexes(data.carried)
-  return new Set(
-    indexes === undefined ? [] : batches.flatMap(({ revision }, at) => (indexes.has(at) ? [] : [revision])),
-  )
+  const indexes =
+    configuration.policy.view === 'working-state'
+      ? new Set([batches.length - 1])
+      : configuration.policy.view === 'clip-archive'
+        ? shownIndexes(data.carried)
+        : undefined
+  if (indexes === undefined) return new Set()
+  // A replacement event holds several batches, of which the view may show some.
+  const shown = new Set(batches.flatMap(({ revision }, at) => (indexes.has(at) ? [revision] : [])))
+  return new Set(batches.flatMap(({ revision }) => (shown.has(revision) ? [] : [revision])))
 }
 
 /** A batch without its text, which was not read because the view omits it. */
