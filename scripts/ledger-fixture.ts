@@ -127,7 +127,7 @@ async function writeErased(ledger: Ledger): Promise<void> {
   await work(ledger, 'harbour-day', 40, 50)
 }
 
-/** What this version returns: its list, and contexts at several revisions, and in full as they are now. */
+/** The answers of this version: its list, and contexts at several revisions, and in full as they are now. */
 async function expectationsOf(ledger: Ledger): Promise<object> {
   const { conversations } = await ledger.list()
   const contexts: object[] = []

@@ -66,18 +66,18 @@ function defectsOf(text: string): Defect[] {
   })
 }
 
-/** The tests of a file: its folder by name, and those of what it belongs to. */
+/** The tests of a file: its folder by name, and those of its layer. */
 function testsOf(path: string): string[] {
   const folders = readdirSync('test', { withFileTypes: true }).flatMap((entry) =>
     entry.isDirectory() ? [entry.name] : [],
   )
   const parts = path.split('/')
-  const own = folders.filter((folder) => parts.includes(folder))
+  const byFolder = folders.filter((folder) => parts.includes(folder))
   const shared = parts.includes('adapters') ? ['adapters', 'contracts'] : parts.includes('domain') ? ['domain'] : []
   const named = readdirSync('test', { recursive: true, encoding: 'utf8' }).filter((file) =>
     basename(file).startsWith(`${basename(path).replace(/\.tsx?$/u, '')}.`),
   )
-  const all = [...new Set([...own, ...shared, ...named])].map((test) => join('test', test))
+  const all = [...new Set([...byFolder, ...shared, ...named])].map((test) => join('test', test))
   return all.length === 0 ? ['test/library', 'test/stories'] : all
 }
 

@@ -186,7 +186,7 @@ describe('the working state', () => {
 
 it('law: a correction is about the statement that it changes, and about no other', () => {
   // Ordinary statements of real work, none of which is about another one.
-  const others = [
+  const unrelated = [
     'Never push on Fridays.',
     'The tests run on Postgres 16 only.',
     'Please use the paging helper of the repository for the export.',
@@ -225,7 +225,7 @@ it('law: a correction is about the statement that it changes, and about no other
   fc.assert(
     fc.property(
       fc.constantFrom(...subjects),
-      fc.uniqueArray(fc.constantFrom(...others), { minLength: 2, maxLength: 12 }),
+      fc.uniqueArray(fc.constantFrom(...unrelated), { minLength: 2, maxLength: 12 }),
       fc.nat(),
       ([first, later], rest, place) => {
         const texts = rest.toSpliced(place % rest.length, 0, first)

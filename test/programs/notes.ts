@@ -61,8 +61,8 @@ export function notedCompactions(requests: readonly ReceivedRequest[], delayMs: 
       if (current !== undefined) {
         current.requests += 1
         const arrived = newTexts(notes, earlier)
-        const own = [...current.notes.map(({ text }) => text), ...arrived]
-        const context = [rest, ...newTexts(notes, own)].join('\n')
+        const ofCompaction = [...current.notes.map(({ text }) => text), ...arrived]
+        const context = [rest, ...newTexts(notes, ofCompaction)].join('\n')
         current.context = context
         for (const text of arrived)
           current.notes.push({ text, context, request: current.requests, delayMs: each.receivedAt - current.endedAt })

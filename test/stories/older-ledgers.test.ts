@@ -37,7 +37,7 @@ afterAll(() => {
 
 const textOf = (file: string): string => gunzipSync(readFileSync(join(FIXTURES, file))).toString('utf8')
 
-/** What the earlier version returned. */
+/** The answers of the earlier version. */
 interface Expected {
   readonly conversations: readonly { readonly conversationId: string; readonly messages: number }[]
   readonly contexts: readonly {

@@ -231,17 +231,17 @@ test('work is closed without a message that says so, and a rule is not', async (
 })
 
 test('an answer that closes long items has room for as much as one that closes none', async () => {
-  const given: WorkingState = {
+  const document: WorkingState = {
     items: Array.from({ length: 40 }, (_none, at) =>
       item(`O${String(at)}`, 'open', `Step ${String(at)} of the migration, `.repeat(12)),
     ),
   }
   const { state, reasons } = await answered(
     changes(
-      ...given.items.map(({ id }) => ({ op: 'close', id, sources: ['r11'] })),
+      ...document.items.map(({ id }) => ({ op: 'close', id, sources: ['r11'] })),
       add('fact', 'The north wing has the new parts.', 'r11'),
     ),
-    given,
+    document,
   )
   expect(textsOf(state)).toContain('The north wing has the new parts.')
   expect(reasons).toEqual([])
@@ -274,9 +274,9 @@ describe('a value with a date', () => {
     fc.assert(
       fc.property(day, fc.constantFrom(...written), (date, form) => {
         const iso = date.toISOString().slice(0, 10)
-        const other = new Date(date.getTime() + 86_400_000 * 40).toISOString().slice(0, 10)
+        const laterDay = new Date(date.getTime() + 86_400_000 * 40).toISOString().slice(0, 10)
         const text = `The release is on ${form(date)}, after the tests.`
-        expect([text, mentionsDay(text, iso), mentionsDay(text, other)]).toEqual([text, true, false])
+        expect([text, mentionsDay(text, iso), mentionsDay(text, laterDay)]).toEqual([text, true, false])
       }),
       { numRuns: repeated(300, 100) },
     )
@@ -307,7 +307,7 @@ test('a request asks for more while the document is small, and says how large th
 })
 
 test('a rule is put together from its words and later ones, and an older number stays in a value', async () => {
-  const given: WorkingState = { items: [...before.items, item('V1', 'value', 'The port is 5432.', { weight: 65 })] }
+  const document: WorkingState = { items: [...before.items, item('V1', 'value', 'The port is 5432.', { weight: 65 })] }
   const { state, reasons } = await answered(
     changes(
       {
@@ -320,7 +320,7 @@ test('a rule is put together from its words and later ones, and an older number 
       },
       { op: 'replace', id: 'V1', text: 'The port was 5432 and is 5544.', reason: '', next: '', sources: ['r13'] },
     ),
-    given,
+    document,
   )
   expect(reasons).toEqual([])
   expect(state.items.find(({ id }) => id === 'R1')).toMatchObject({ endedAt: 10 })

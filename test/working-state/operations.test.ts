@@ -71,6 +71,38 @@ describe('the items of the user', () => {
     expect(inForce(state, 'result')).toEqual([])
   })
 
+  it('have the request about a pasted document, and not what the document says', async () => {
+    const sections = ['Storage', 'Alerts', 'Retention'].map(
+      (title) => `## ${title}\n\n${'- Never log passwords. Always measure first.\n'.repeat(12)}`,
+    )
+    const document = `# Monitoring\n\n${sections.join('\n')}`
+    const [beforeRequest, afterRequest] = await Promise.all(
+      [`${document}\n\nRewrite this for docs/guides.`, `Use this as the model for our guide\n\n${document}`].map(
+        async (content) => inForce(await after([{ role: 'user', content }, ...edit('c1', 'a.md')]), 'statement'),
+      ),
+    )
+    const label = '[document “Monitoring; Storage; Alerts; Retention”]'
+    expect(beforeRequest).toEqual([`${label} Rewrite this for docs/guides.`])
+    expect(afterRequest).toEqual([`${label} Use this as the model for our guide`])
+  })
+
+  it('have the sentences of a plan that the user announces as the task', async () => {
+    const plan = `Implement the following plan:\n\n# Migration\n\n## Rules\n\nThe description has at most 200 characters.\n\n${'- a step of the plan\n'.repeat(80)}`
+    const [text] = inForce(await after([{ role: 'user', content: plan }, ...edit('c1', 'a.md')]), 'statement')
+    expect(text).toContain('at most 200 characters')
+  })
+
+  it('of a talk are short without the end that only asks', async () => {
+    const { items } = await after([
+      {
+        role: 'user',
+        content:
+          'I finished the redesign of my portfolio on May 1, 2024, and I was wondering if you could help me prepare for the interview?',
+      },
+    ])
+    expect(items.map(({ brief }) => brief)).toEqual(['I finished the redesign of my portfolio on May 1, 2024'])
+  })
+
   it('leave out small talk', async () => {
     const state = await after([
       { role: 'user', content: 'Thanks!' },
@@ -81,6 +113,20 @@ describe('the items of the user', () => {
 })
 
 describe('the state of the work', () => {
+  it('has commits by what git says, and no routine steps', async () => {
+    const run = (id: string, command: string, output: string): Said[] => [
+      call(id, 'Bash', { command }),
+      result(id, output),
+    ]
+    const state = await after([
+      ...run('c1', 'ls -la src', 'a.ts b.ts'),
+      ...run('c2', 'git add -A', ''),
+      ...run('c3', 'git commit -m "Add one-time passwords"', '[main 7f1ccc1] Add one-time passwords\n 2 files changed'),
+      ...run('c4', 'git push', 'main -> main'),
+    ])
+    expect(inForce(state, 'result')).toEqual(['committed [main 7f1ccc1] Add one-time passwords'])
+  })
+
   it('closes tasks that are done, and keeps the others', async () => {
     const todos = (first: string, second: string): object => ({
       todos: [

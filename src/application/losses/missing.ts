@@ -1,4 +1,4 @@
-/** Whether the context may have lost what a person or an agent said, by the judgement on its sentences. */
+/** Whether the context may have lost a statement of a person or an agent, by the judgement on its sentences. */
 import { namesIn } from '../../domain/text/names.js'
 import { numbersIn } from '../../domain/text/numbers.js'
 import { statementOf } from '../../domain/text/statements.js'
@@ -16,7 +16,7 @@ import { RULE, VALUE } from '../working-state/statements.js'
  */
 const mostOverlap = (weight: number): number => (weight >= RULE ? 0.55 : weight >= VALUE ? 0.35 : 0.2)
 
-/** A judgement with what it is about: the weight of the statement, and the sentences that were judged. */
+/** A judgement with its subject: the weight of the statement, and the sentences that were judged. */
 export interface JudgedTexts {
   readonly judgement: Judgement
   readonly weight: number

@@ -82,8 +82,8 @@ const entryOf = (section: RecallSection, item: StateItem): RecallEntry => ({
 /** The state of the work: the last report, the results that still hold, and the changed files. Summaries have it. */
 function workEntries({ before, remaining, summary }: MissingContext): RecallEntry[] {
   if (summary.kind === 'text' && summary.text !== '') return []
-  const shown = new Set(remaining.map(({ revision }) => revision))
-  const items = workByRules(before).items.filter((item) => !shown.has(newestSource(item)))
+  const remainingRevisions = new Set(remaining.map(({ revision }) => revision))
+  const items = workByRules(before).items.filter((item) => !remainingRevisions.has(newestSource(item)))
   const newest = (kind: StateItemKind, most: number): readonly StateItem[] =>
     items.filter((item) => item.kind === kind && item.endedAt === undefined).slice(-most)
   const files = newest('file', MOST_FILES).toSorted((a, b) => newestSource(b) - newestSource(a))
@@ -108,7 +108,7 @@ function workEntries({ before, remaining, summary }: MissingContext): RecallEntr
  * @param rules rules of the settings, which begin every note
  */
 export function entriesOf(missing: MissingContext, rules: readonly string[]): RecallEntry[] {
-  const own = rules.map((text): RecallEntry => ({ section: 'rules', text }))
-  if (missing.removed.length === 0) return missing.compactions === 0 ? [] : own
-  return [...own, ...pinnedEntries(missing), ...lostEntries(missing), ...workEntries(missing)]
+  const ofSettings = rules.map((text): RecallEntry => ({ section: 'rules', text }))
+  if (missing.removed.length === 0) return missing.compactions === 0 ? [] : ofSettings
+  return [...ofSettings, ...pinnedEntries(missing), ...lostEntries(missing), ...workEntries(missing)]
 }

@@ -70,7 +70,7 @@ function isQuoted(words: string, texts: readonly string[]): boolean {
 const MOST_DAYS = 31
 const DAY_MS = 86_400_000
 
-/** Whether a date may be what a message calls "yesterday" or "next Friday". */
+/** Whether a date may be meant by "yesterday" or "next Friday" in a message. */
 const isNear = (value: string, createdAt: string): boolean =>
   /^\d{4}-\d{2}-\d{2}$/u.test(value) && Math.abs(Date.parse(value) - Date.parse(createdAt)) <= MOST_DAYS * DAY_MS
 
@@ -189,7 +189,7 @@ class Checker {
   }
 
   #close(item: StateItem, sources: readonly MessageToSummarize[]): string | undefined {
-    // What is closed without a message was seen to be closed at the end of these.
+    // An item that is closed without a source is closed by the last message.
     const named = sources.length === 0 ? this.#messages.slice(-1) : sources
     const ending = isRule(item) ? sources.filter((message) => this.#byUser.has(message)) : named
     const last = Math.max(...ending.map(({ revision }) => revision), -1)

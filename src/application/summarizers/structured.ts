@@ -76,7 +76,7 @@ function answerTokens(job: SummaryJob): number {
   return Math.max(maxSummaryTokens, Math.min(2 * maxSummaryTokens, Math.floor(free / 2)))
 }
 
-/** The items of an answer may take this multiple of what was asked for: a view chooses among all of them. */
+/** The items of an answer may take this multiple of the requested tokens: a view chooses among all of them. */
 const MOST_ABOVE = 2
 
 const lineTokens = (item: StateItem): number => defaultEstimator.text(`- ${wordsOf(item, false)}\n`)

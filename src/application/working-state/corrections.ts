@@ -142,7 +142,7 @@ function isAboutSame(later: Features, earlier: Features): boolean {
   return (terms > 1 || (terms === 1 && later.terms.size < SHORT)) && terms >= shorter * LEAST_SHARE
 }
 
-/** Whether one of two statements denies what the other says: the clause that denies is about the same. */
+/** Whether one of two statements denies the other one: the clause that denies is about the same. */
 function denies(later: Features, earlier: Features): boolean {
   if (later.negated.size > 0 === earlier.negated.size > 0) return false
   const [negated, terms] = later.negated.size > 0 ? [later.negated, earlier.terms] : [earlier.negated, later.terms]

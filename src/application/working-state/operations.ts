@@ -186,7 +186,7 @@ function linkCorrected(
     editor.correct(first, item)
 }
 
-/** The state of the work after all messages of a conversation, by rules: what the user said is not in it. */
+/** The state of the work after all messages of a conversation, by rules, without the words of the user. */
 export function workByRules(messages: readonly ReportMessage[]): WorkingState {
   const editor = new StateEditor(NO_STATE)
   updateWork(editor, messages, worksOf(messages))

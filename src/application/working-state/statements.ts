@@ -69,7 +69,7 @@ const hasValue = (text: string): boolean => {
 const PREFERS =
   /(?<![\p{L}\p{N}])(?:prefer\p{L}*|i(?:['’]d| would) rather|favou?rite|allergic|allergy|vegetarian|vegan|my (?:full )?name|call me|bevorzug\p{L}*|lieber|am liebsten|préfér\p{L}*|prefier\p{L}*|preferisco|prefiro|предпочита\p{L}*)(?![\p{L}\p{N}])|好み|苦手|アレルギー|偏好|更喜欢|过敏|過敏|선호|알레르기/iu
 
-/** Words that agree or tell the agent to go on. */
+/** Words of consent, or by which the agent should go on. */
 const ASSENTS =
   /^(?:yes|yep|yeah|yup|ok(?:ay)?|sure|agreed|alright|fine|perfect|great|good|go(?: ahead| on| for it)?|proceed|continue|do it|please|ja|oui|sí|si|да|はい|うん|ええ|お願い|進めて|続けて|そうして|好的?|可以|行|继续|是的?|对|네|예|응|좋아|진행|계속)(?![\p{Ll}\p{Lu}\p{N}])/iu
 /** An assent with fewer telling words after it decides nothing. */
@@ -190,7 +190,7 @@ function weighed(text: string, isWork: boolean, isAnswer = false): WeighedText {
   const limit = hasDocument || isLong(read) ? MOST_OF_DOCUMENT : MOST_CHARACTERS
   const around = hasDocument ? new Set(spokenSentences(aroundPasted(read))) : undefined
   const sentences = sentencesOfUser(read).map((sentence, at): Weighed => {
-    // In a talk a request tells what happened before it asks.
+    // In a talk a request reports an event before it asks.
     const weight = weightOf(isWork ? sentence : essentialOf(sentence), isWork)
     return { text: sentence, weight: around?.has(sentence) === false ? Math.min(weight, VALUE - 1) : weight, at }
   })

@@ -148,12 +148,12 @@ const withoutFolder = (command: string): string => command.replace(/^cd (?:"[^"]
 /** Whether a result may change with the files: a status, a build, a test. */
 const restsOnFiles = ({ query }: Work): boolean => query.answer === 'state' || query.answer === 'waits'
 
-/** Commands whose outcome the next step shows: lists, changes of folders, and all of git but commits. */
+/** Routine commands, whose outcome the next step shows: lists, changes of folders, and all of git but commits. */
 const ROUTINE =
   /^(?:ls|lsd|exa|tree|pwd|rm|rmdir|mkdir|ln|cp|mv|touch|chmod|which|git (?!.*git commit)(?!commit)\S+)(?![\w-])/u
 const COMMITTED = /^\[[^\]\n]* [0-9a-f]{7,40}\] .+$/u
 
-/** A command with its outcome; undefined for a routine step. Of a commit, what git says about it. */
+/** A command with its outcome; undefined for a routine step. Of a commit, the line that git prints. */
 function resultText(command: string, lines: readonly string[]): string | undefined {
   const committed = /git commit/u.test(command) ? lines.find((line) => COMMITTED.test(line)) : undefined
   if (committed !== undefined) return `committed ${quote(committed, MOST_COMMAND)}`

@@ -85,8 +85,8 @@ export function revisionsUnshown({ type, data }: RecordedEvent<OriginType>): Rea
         : undefined
   if (indexes === undefined) return new Set()
   // A replacement event holds several batches, of which the view may show some.
-  const shown = new Set(batches.flatMap(({ revision }, at) => (indexes.has(at) ? [revision] : [])))
-  return new Set(batches.flatMap(({ revision }) => (shown.has(revision) ? [] : [revision])))
+  const visibleRevisions = new Set(batches.flatMap(({ revision }, at) => (indexes.has(at) ? [revision] : [])))
+  return new Set(batches.flatMap(({ revision }) => (visibleRevisions.has(revision) ? [] : [revision])))
 }
 
 /** A batch without its text, which was not read because the view omits it. */

@@ -20,7 +20,7 @@ function beginningsOf(month: number): readonly string[] {
   ]
 }
 
-/** A day of a month beside the month, in either order. */
+/** A day of a month next to the month, in either order. */
 function patternOf(month: number, day: number): RegExp {
   const names = `(?:${beginningsOf(month).join('|')})\\p{L}*\\.?`
   const [m, d] = [`0?${String(month)}`, `0?${String(day)}`]

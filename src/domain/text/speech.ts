@@ -83,8 +83,8 @@ export interface PastedDocument {
 }
 
 /**
- * The document in a message of the user: from its first heading to the last paragraph that is no plain request. It is
- * what the request is about; what it says is not the user's statement.
+ * The document in a message of the user: from its first heading to the last paragraph that is no plain request. The
+ * request is about it, and its sentences are no statements of the user.
  * @returns undefined if there is none
  */
 export function documentIn(text: string): PastedDocument | undefined {
@@ -103,7 +103,7 @@ export function documentIn(text: string): PastedDocument | undefined {
 }
 
 /**
- * The words around what was pasted: a plan or a document, full of imperative sentences that are not requests. Of a long
+ * The words around pasted text: a plan or a document, full of imperative sentences that are not requests. Of a long
  * message without headings, the first and the last paragraph.
  */
 export function aroundPasted(text: string): string {
