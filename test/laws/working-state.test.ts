@@ -277,3 +277,16 @@ it('law: a task that is given again takes back no rule that was said with it', (
     { numRuns: repeated(200, 50) },
   )
 })
+
+it.each([
+  ['Never deploy the billing service on Fridays.', 'Did the billing service deploy to staging?'],
+  ['Never deploy the billing service on Fridays.', 'Deploy the billing service to staging.'],
+  [
+    'Never run the integration tests against the production database.',
+    'Run the integration tests against the staging database.',
+  ],
+  ['Retry at most 3 times.', 'Actually, what time is it in Tokyo?'],
+])('%j is not taken back by %j', (rule, later) => {
+  const group: ItemGroup = [{ id: 'S1', kind: 'statement', by: 'user', text: rule, sourceRevisions: [1], weight: 100 }]
+  expect(new Corrections().correctedBy(later, [group], 9)).toBeUndefined()
+})

@@ -221,13 +221,43 @@ test('an answer far above the limit loses its least important items, and no word
   expect(reasons.length).toBeGreaterThan(2_850)
 })
 
+test('a rule does not become its contrary with a later message as its source', async () => {
+  const document: WorkingState = { items: [item('R1', 'rule', 'Never push to main without my approval.')] }
+  const { state } = await answered(
+    changes(
+      { op: 'replace', id: 'R1', text: 'Push to main without my approval.', reason: '', next: '', sources: ['r10'] },
+      add('decision', 'The migration is written.', 'r11'),
+    ),
+    document,
+  )
+  expect(textsOf(state)).toContain('Never push to main without my approval.')
+  expect(textsOf(state)).not.toContain('Push to main without my approval.')
+})
+
+test.each([
+  ['See summary 3.', '2026-03-03'],
+  ['maybe 5 files', '2026-05-05'],
+  ['version 3.15', '2024-03-15'],
+  ['le 15 juin', '2026-07-15'],
+])('%j mentions no %s', (text, date) => {
+  expect(mentionsDay(text, date)).toBe(false)
+})
+
+test('15 мая is a day in May', () => {
+  expect(mentionsDay('Релиз 15 мая', '2026-05-15')).toBe(true)
+})
+
 test('work is closed without a message that says so, and a rule is not', async () => {
   const { state, reasons } = await answered(
-    changes({ op: 'close', id: 'O1', sources: [] }, { op: 'close', id: 'R1', sources: ['r999'] }),
+    changes(
+      { op: 'close', id: 'O1', sources: ['r2'] },
+      { op: 'close', id: 'R1', sources: [] },
+      { op: 'close', id: 'O1', sources: ['r999'] },
+    ),
   )
   expect(state.items.find(({ id }) => id === 'O1')?.endedAt).toBe(16)
   expect(state.items.find(({ id }) => id === 'R1')?.endedAt).toBeUndefined()
-  expect(reasons).toEqual(['only words of the user end a rule'])
+  expect(reasons).toEqual(['only words of the user end a rule', 'names no revision of these messages'])
 })
 
 test('an answer that closes long items has room for as much as one that closes none', async () => {

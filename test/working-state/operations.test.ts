@@ -103,6 +103,29 @@ describe('the items of the user', () => {
     expect(items.map(({ brief }) => brief)).toEqual(['I finished the redesign of my portfolio on May 1, 2024'])
   })
 
+  it('have the rules of a prompt that the user wrote with headings, and words after a document with other line ends', async () => {
+    const filler = 'The service runs in three regions and has two queues.\n'.repeat(22)
+    const [prompt] = (
+      await after([
+        { role: 'user', content: `# Task\n\n${filler}\n## Rules\n- Never commit to the main branch.\n- Use pnpm.` },
+      ])
+    ).items
+    expect(prompt).toMatchObject({ weight: 90, text: expect.stringContaining('Never commit to the main branch') })
+    const document = `# Guide\r\n\r\n## One\r\n\r\n${'- a line of the guide\r\n'.repeat(60)}\r\n\r\nNever touch the payments table.\r\n\r\nTell me when it is done.`
+    const [words] = (await after([{ role: 'user', content: document }])).items
+    expect(words).toMatchObject({ weight: 90, text: expect.stringContaining('Never touch the payments table.') })
+  })
+
+  it('have no lines of a log, and count a request with a value whatever it begins with', async () => {
+    const { items } = await after([
+      { role: 'user', content: 'I get this:\nTypeError: options.path must not be null\n at load (src/a.js:10:2)' },
+      { role: 'user', content: 'Yes, use port 8443 for the admin API' },
+      ...edit('c1', 'a.ts'),
+    ])
+    expect(items.filter(({ kind, weight }) => kind === 'statement' && weight >= 80)).toEqual([])
+    expect(items.find(({ text }) => text.includes('8443'))?.weight).toBeGreaterThanOrEqual(55)
+  })
+
   it('leave out small talk', async () => {
     const state = await after([
       { role: 'user', content: 'Thanks!' },
@@ -125,6 +148,8 @@ describe('the state of the work', () => {
       ...run('c4', 'git push', 'main -> main'),
     ])
     expect(inForce(state, 'result')).toEqual(['committed [main 7f1ccc1] Add one-time passwords'])
+    const tested = await after(run('c5', 'rm -rf dist && npm test', '212 passed in 12 files'))
+    expect(inForce(tested, 'result')).toEqual(['rm -rf dist && npm test → 212 passed in 12 files'])
   })
 
   it('closes tasks that are done, and keeps the others', async () => {

@@ -66,13 +66,30 @@ function isQuoted(words: string, texts: readonly string[]): boolean {
   return quoted.length > 0 && quoted.every(has)
 }
 
+const SENTENCE_END = /(?<=[.!?。！？])\s+/u
+
+/** Whether a text quotes whole sentences of an earlier one, and others that later texts have. */
+function isJoined(text: string, before: string, later: readonly string[]): boolean {
+  const earlier = new Set(before.split(SENTENCE_END).map(letters))
+  const quoted = Array.from(text.matchAll(QUOTATION), ([, quotation = '']) => quotation)
+  const sentences = (quoted.length > 0 ? quoted : text.split(SENTENCE_END)).filter((each) => letters(each) !== '')
+  const added = sentences.filter((sentence) => !earlier.has(letters(sentence)))
+  return added.length > 0 && added.length < sentences.length && added.every((sentence) => isQuoted(sentence, later))
+}
+
 /** "Yesterday" and "next Friday" are dates within this time of the message. */
 const MOST_DAYS = 31
 const DAY_MS = 86_400_000
 
-/** Whether a date may be meant by "yesterday" or "next Friday" in a message. */
-const isNear = (value: string, createdAt: string): boolean =>
-  /^\d{4}-\d{2}-\d{2}$/u.test(value) && Math.abs(Date.parse(value) - Date.parse(createdAt)) <= MOST_DAYS * DAY_MS
+const RELATIVE =
+  /(?<!\p{L})(?:yesterday|today|tonight|tomorrow|last|next|ago|this|in \S+ (?:days|weeks)|monday|tuesday|wednesday|thursday|friday|saturday|sunday|gestern|heute|morgen|nächst\p{L}*|letzt\p{L}*|hier|aujourd'hui|demain|ayer|hoy|mañana|próxim\p{L}*|вчера|сегодня|завтра)(?!\p{L})|昨日|今日|明日|先週|来週|先月|来月|昨天|今天|明天|上周|下周|어제|오늘|내일|지난|다음/iu
+
+/** Whether a date may be meant by "yesterday" or "next Friday" in a message, or is its day. */
+const isNear = (value: string, message: MessageToSummarize): boolean =>
+  message.createdAt.startsWith(value) ||
+  (/^\d{4}-\d{2}-\d{2}$/u.test(value) &&
+    Math.abs(Date.parse(value) - Date.parse(message.createdAt)) <= MOST_DAYS * DAY_MS &&
+    RELATIVE.test(sourceText(message)))
 
 /** The first number of a text that neither its sources nor the item before have. A date may be written in another form. */
 function inventedNumber(text: string, sources: readonly MessageToSummarize[], before: string): string | undefined {
@@ -84,7 +101,7 @@ function inventedNumber(text: string, sources: readonly MessageToSummarize[], be
       !known.has(value) &&
       !plain.includes(letters(value)) &&
       !mentionsDay(texts, value) &&
-      !sources.some(({ createdAt }) => isNear(value, createdAt)),
+      !sources.some((source) => isNear(value, source)),
   )?.value
 }
 
@@ -149,7 +166,8 @@ class Checker {
   /** Applies a change, or says why not. */
   #apply(operation: ProposedOperation): string | undefined {
     const sources = this.#sourcesOf(operation)
-    if (sources.length === 0 && operation.op !== 'close') return 'names no revision of these messages'
+    const isUnsourced = sources.length === 0 && !(operation.op === 'close' && this.#hasPassed(operation))
+    if (isUnsourced) return 'names no revision of these messages'
     if (operation.op === 'add') return this.#add(operation, sources)
     const item = this.#editor.state.items.find(({ id }) => id === operation.id)
     if (item === undefined) return `there is no item ${operation.id}`
@@ -159,6 +177,12 @@ class Checker {
     const wrong = this.#wrongWords(operation.text, item.kind, sources, item.text)
     if (wrong !== undefined) return wrong
     return isOfUser(item) ? this.#replaceWords(item, operation, sources) : this.#replace(item, operation, sources)
+  }
+
+  /** Whether all revisions that a change names are before the last of these messages. */
+  #hasPassed({ sources }: ProposedOperation): boolean {
+    const last = this.#messages.at(-1)?.revision ?? -1
+    return sources.every((revision) => revision <= last)
   }
 
   #add(operation: ProposedOperation, sources: readonly MessageToSummarize[]): string | undefined {
@@ -182,8 +206,8 @@ class Checker {
     if (kind === 'rule' || kind === 'statement') {
       const byUser = sources.filter((message) => this.#byUser.has(message))
       if (byUser.length === 0) return 'rests on no words of the user'
-      const texts = [before, ...byUser.map(sourceText)].map(letters)
-      if (!isQuoted(text, texts)) return 'has words that the user did not write'
+      const texts = byUser.map((source) => letters(sourceText(source)))
+      if (!isQuoted(text, texts) && !isJoined(text, before, texts)) return 'has words that the user did not write'
     }
     return undefined
   }

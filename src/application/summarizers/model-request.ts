@@ -22,7 +22,7 @@ export interface RequestForm {
   /** Tokens of an answer for each token of its texts: JSON has keys and quotes. Default 1.75. */
   readonly outputShare?: number
   /** Tokens that the texts of an answer may have. Default: those of a summary. */
-  readonly answerTokens?: (job: SummaryJob) => number
+  readonly answerTokens?: (job: SummaryJob, windowTokens: number) => number
 }
 
 /** Settings of all requests of a summarizer: the template, the model's window in tokens, and the tools of the agent. */
@@ -53,13 +53,18 @@ const OUTPUT_SHARE = 1.75
 const outputTokens = (textTokens: number, { outputShare = OUTPUT_SHARE }: RequestForm): number =>
   Math.ceil(textTokens * outputShare) + 160
 /** Tokens that the texts of an answer may have. */
-const textTokensOf = (form: RequestForm, job: SummaryJob): number => form.answerTokens?.(job) ?? job.maxSummaryTokens
+const textTokensOf = (form: RequestForm, job: SummaryJob, windowTokens: number): number =>
+  form.answerTokens?.(job, windowTokens) ?? job.maxSummaryTokens
 
 const tokensOf = (text: string): number => defaultEstimator.text(text)
 const number = (value: number): string => value.toLocaleString('en-US')
 
 const availableTokens = (windowTokens: number, form: RequestForm, job: SummaryJob): number =>
-  Math.floor(windowTokens * SHARE_OF_WINDOW) - outputTokens(textTokensOf(form, job), form) - FRAME_TOKENS
+  Math.floor(windowTokens * SHARE_OF_WINDOW) - outputTokens(textTokensOf(form, job, windowTokens), form) - FRAME_TOKENS
+
+/** The tokens of the whole working state, of which a request may show a part. */
+const documentSize = (job: SummaryJob): number =>
+  job.kind === 'chunk' && job.workingState !== undefined ? tokensOf(documentText(job.workingState, Infinity)) : 0
 
 /** The background of the messages in a request: since version 4 the working state, if there is one. */
 function backgroundOf(job: SummaryJob, version: number, available: number): string {
@@ -67,7 +72,7 @@ function backgroundOf(job: SummaryJob, version: number, available: number): stri
   const items =
     job.kind === 'chunk' && version >= 4 && job.workingState !== undefined ? documentText(job.workingState, limit) : ''
   if (items !== '')
-    return `${fence('document', cleanText(items))}\nThe document has ${number(tokensOf(items))} tokens. Its limit is ${number(documentTokens(job.maxSummaryTokens))}.`
+    return `${fence('document', cleanText(items))}\nThe document has ${number(documentSize(job))} tokens. Its limit is ${number(documentTokens(job.maxSummaryTokens))}.`
   const earlier = cleanText(job.existingSummary ?? '')
   return earlier.trim() === ''
     ? ''
@@ -92,7 +97,7 @@ function promptOf(form: RequestForm, job: SummaryJob, settings: RequestSettings)
     persona,
     existingSummary: background,
     messages: fence(job.kind === 'chunk' ? 'messages' : 'summaries', messages),
-    limit: lengthLimit(textTokensOf(form, job), messages, formatterVersion),
+    limit: lengthLimit(textTokensOf(form, job, windowTokens), messages, formatterVersion),
   })
 }
 
@@ -134,17 +139,22 @@ function ridingRequest(
   return tokens <= windowTokens * SHARE_OF_WINDOW ? request : undefined
 }
 
-const withPrompt = (form: RequestForm, job: SummaryJob, prompt: string): LanguageModelRequest => ({
+const withPrompt = (
+  form: RequestForm,
+  { windowTokens }: RequestSettings,
+  job: SummaryJob,
+  prompt: string,
+): LanguageModelRequest => ({
   prompt,
   ...(form.system === undefined ? {} : { system: form.system }),
   temperature: job.temperature,
-  maxOutputTokens: outputTokens(textTokensOf(form, job), form),
+  maxOutputTokens: outputTokens(textTokensOf(form, job, windowTokens), form),
   ...(form.responseSchema === undefined ? {} : { responseSchema: form.responseSchema }),
 })
 
 /** The first request of a job. Messages are shortened as far as the window of the model requires. */
 export function requestOf(form: RequestForm, settings: RequestSettings, job: SummaryJob): LanguageModelRequest {
-  return ridingRequest(form, settings, job) ?? withPrompt(form, job, promptOf(form, job, settings))
+  return ridingRequest(form, settings, job) ?? withPrompt(form, settings, job, promptOf(form, job, settings))
 }
 
 const lengthOf = ({ tokens, words, characters }: LengthLimit, version: number): string =>
@@ -212,9 +222,13 @@ export function retryRequestOf(
 ): LanguageModelRequest | undefined {
   if (!CORRECTABLE.has(rejected.failure)) return undefined
   if (rejected.failure === 'over-long')
-    return withPrompt(form, job, shorteningPrompt(form, settings, job, rejected.text))
-  const { formatterVersion = FORMATTER_VERSION } = settings
-  const limit = lengthLimit(Math.ceil(textTokensOf(form, job) * SHARE_AFTER_CUT_OFF), rejected.text, formatterVersion)
+    return withPrompt(form, settings, job, shorteningPrompt(form, settings, job, rejected.text))
+  const { formatterVersion = FORMATTER_VERSION, windowTokens } = settings
+  const limit = lengthLimit(
+    Math.ceil(textTokensOf(form, job, windowTokens) * SHARE_AFTER_CUT_OFF),
+    rejected.text,
+    formatterVersion,
+  )
   const added = correction(form, rejected, lengthOf(limit, formatterVersion))
   // The correction takes its tokens from those of the messages.
   const first = requestOf(form, { ...settings, windowTokens: settings.windowTokens - tokensOf(added) * 2 }, job)

@@ -67,13 +67,20 @@ interface Changes {
   readonly rejected: readonly RejectedOperation[]
 }
 
-/** Tokens of the texts of an answer: while the document is small, twice those of a summary. */
-function answerTokens(job: SummaryJob): number {
+/** In a small window each answer is short. */
+const LEAST_DOUBLED = 256
+/** The share of the model's window that a longer answer may take, in texts. */
+const SHARE_OF_WINDOW = 0.1
+
+/** Tokens of the texts of an answer: while the document is small, twice those of a summary, if the window is large. */
+function answerTokens(job: SummaryJob, windowTokens = Infinity): number {
   const { maxSummaryTokens } = job
+  if (maxSummaryTokens < LEAST_DOUBLED) return maxSummaryTokens
   const document =
     job.kind === 'chunk' && job.workingState !== undefined ? documentText(job.workingState, Infinity) : ''
   const free = documentTokens(maxSummaryTokens) - defaultEstimator.text(document)
-  return Math.max(maxSummaryTokens, Math.min(2 * maxSummaryTokens, Math.floor(free / 2)))
+  const most = Math.min(2 * maxSummaryTokens, Math.floor(free / 2), Math.floor(windowTokens * SHARE_OF_WINDOW))
+  return Math.max(maxSummaryTokens, most)
 }
 
 /** The items of an answer may take this multiple of the requested tokens: a view chooses among all of them. */

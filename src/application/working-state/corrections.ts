@@ -1,7 +1,7 @@
 /**
  * Finds the earlier statement that a later one corrects or takes back. It compares words, units and values, in the
- * languages of the cue words. If it is wrong, two statements are shown next to each other that have less to do with
- * each other; if it finds nothing, both are shown in their order.
+ * languages of the cue words. If it is wrong, a view shows two statements as one that have less to do with each other, and
+ * recall lacks the earlier one; if it finds nothing, both are shown in their order.
  */
 import { clausesOf, isNegated } from '../../domain/text/cues.js'
 import { numbersIn } from '../../domain/text/numbers.js'
@@ -149,13 +149,12 @@ function denies(later: Features, earlier: Features): boolean {
   return shared(negated, terms) >= negated.size * LEAST_SHARE
 }
 
-/** Whether a statement says something else. Other numbers without a unit are other subjects: crane 2, table 7. */
+/** Whether a statement has another value. Numbers without a unit are of other subjects: crane 2, table 7. */
 const differs = (later: Features, earlier: Features): boolean =>
-  denies(later, earlier) ||
-  (sharesUnit(later, earlier) &&
-    later.numbers.size > 0 &&
-    earlier.numbers.size > 0 &&
-    !isEqual(later.numbers, earlier.numbers))
+  sharesUnit(later, earlier) &&
+  later.numbers.size > 0 &&
+  earlier.numbers.size > 0 &&
+  !isEqual(later.numbers, earlier.numbers)
 
 /** Whether a statement with this cue corrects an earlier one. */
 function isCorrection(later: Features, earlier: Features, cue: Cue, alike: number): boolean {
@@ -163,7 +162,8 @@ function isCorrection(later: Features, earlier: Features, cue: Cue, alike: numbe
   if (cue === 'corrects') return true
   // Two names that are shared say little about the subject.
   const isSameSubject = cue === 'mayCorrect' || shared(later.terms, earlier.terms) >= LEAST_ALIKE.plain
-  return isSameSubject && differs(later, earlier)
+  // A task may use all words of a rule: "deploy the service to staging", "never deploy the service on Fridays".
+  return isSameSubject && (differs(later, earlier) || (cue === 'mayCorrect' && denies(later, earlier)))
 }
 
 /** Only statements of this weight are worth a correction: rules, values, preferences, decisions, requests with a value. */
@@ -183,6 +183,9 @@ interface Part {
   readonly text: string
   readonly features: Features
 }
+
+/** A question without a value changes nothing: "Did the service deploy?" */
+const onlyAsks = ({ text, features: { numbers } }: Part): boolean => /[?？]\s*$/u.test(text) && numbers.size === 0
 
 interface Match {
   readonly group: ItemGroup
@@ -215,11 +218,12 @@ export class Corrections {
       features: group.flatMap((item) => this.#partsOf(item.text).map(({ features }) => features)),
     }))
     const rarity = new Rarity(featured.flatMap(({ features }) => features))
-    const matches = this.#partsOf(text).flatMap((part) => matchOf(part, featured, rarity) ?? [])
+    const changing = this.#partsOf(text).filter((part) => !onlyAsks(part))
+    const matches = changing.flatMap((part) => matchOf(part, featured, rarity) ?? [])
     const best = matches.toSorted((a, b) => b.alike - a.alike)[0]
     if (best !== undefined) return best.group
     // "Never mind the old figure" names no subject: the last value is meant.
-    const isAboutValue = this.#partsOf(text).some(
+    const isAboutValue = changing.some(
       ({ text: part, features: { terms } }) =>
         cueOf(part) === 'corrects' && VALUES.test(part) && terms.size <= MOST_WITHOUT_SUBJECT,
     )

@@ -12,6 +12,7 @@ import {
   aroundPasted,
   documentIn,
   isLong,
+  isOutput,
   isSpoken,
   kindOfSentence,
   spokenSentences,
@@ -98,7 +99,8 @@ export function weightOf(text: string, isWork: boolean): number {
   if (statesRule(text)) return RULE
   if (declines(text) && isTelling) return CORRECTION
   const kind = kindOfSentence('user', text, isWork)
-  if (kind === 'decision') return isAssent(text, isWork) ? REQUEST : DECISION
+  if (kind === 'decision')
+    return isAssent(text, isWork) ? Math.max(REQUEST, weightOf(afterAssent(text) ?? '', isWork)) : DECISION
   const isQuestion = hasCue(text, 'question')
   if (!isQuestion && PREFERS.test(text)) return DECISION
   const isValue = hasValue(text)
@@ -116,7 +118,8 @@ const LEAST_ESSENTIAL = 40
 /** A sentence without an end that only asks. An end with a value stays. */
 function essentialOf(sentence: string): string {
   const end = ASKING_END.exec(sentence)
-  if (end === null || end.index < LEAST_ESSENTIAL || hasValue(end[0]) || NAME.test(end[0])) return sentence
+  if (end === null || end.index < LEAST_ESSENTIAL) return sentence
+  if (hasValue(end[0]) || NAME.test(end[0]) || statesRule(end[0])) return sentence
   return sentence.slice(0, end.index)
 }
 
@@ -153,7 +156,7 @@ const MOST_TYPED = 480
 
 /** The sentences of a message that may matter: of a longer one those in words, and rules with code or marks in them. */
 export function sentencesOfUser(text: string): string[] {
-  const sentences = spokenSentences(text)
+  const sentences = spokenSentences(text).filter((sentence) => !isOutput(sentence))
   if (text.length <= MOST_TYPED) return sentences
   return sentences.filter((sentence) => isSpoken(sentence) || statesRule(sentence) || declines(sentence))
 }
@@ -197,7 +200,7 @@ function weighed(text: string, isWork: boolean, isAnswer = false): WeighedText {
   return {
     text: read.length <= limit ? read.replaceAll(/\s+/gu, ' ') : chosenOf(sentences, limit),
     brief: chosenOf(
-      sentences.map((sentence) => ({ ...sentence, text: essentialOf(sentence.text) })),
+      isWork ? sentences : sentences.map((sentence) => ({ ...sentence, text: essentialOf(sentence.text) })),
       MOST_BRIEF,
     ),
     weight: sentences.reduce((highest, sentence) => Math.max(highest, sentence.weight), 0),

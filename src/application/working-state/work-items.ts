@@ -149,15 +149,15 @@ const withoutFolder = (command: string): string => command.replace(/^cd (?:"[^"]
 const restsOnFiles = ({ query }: Work): boolean => query.answer === 'state' || query.answer === 'waits'
 
 /** Routine commands, whose outcome the next step shows: lists, changes of folders, and all of git but commits. */
-const ROUTINE =
-  /^(?:ls|lsd|exa|tree|pwd|rm|rmdir|mkdir|ln|cp|mv|touch|chmod|which|git (?!.*git commit)(?!commit)\S+)(?![\w-])/u
+const ROUTINE = /^(?:cd|ls|lsd|exa|tree|pwd|rm|rmdir|mkdir|ln|cp|mv|touch|chmod|which|git(?!.* commit))(?![\w-])/u
+const COMMAND_END = /\s*(?:&&|\|\||;|\n)\s*/u
 const COMMITTED = /^\[[^\]\n]* [0-9a-f]{7,40}\] .+$/u
 
 /** A command with its outcome; undefined for a routine step. Of a commit, the line that git prints. */
 function resultText(command: string, lines: readonly string[]): string | undefined {
-  const committed = /git commit/u.test(command) ? lines.find((line) => COMMITTED.test(line)) : undefined
+  const committed = /\bgit\b.* commit\b/u.test(command) ? lines.find((line) => COMMITTED.test(line)) : undefined
   if (committed !== undefined) return `committed ${quote(committed, MOST_COMMAND)}`
-  if (ROUTINE.test(command)) return undefined
+  if (command.split(COMMAND_END).every((part) => ROUTINE.test(part))) return undefined
   const outcome = outcomeOf(lines)
   return `${quote(command, MOST_COMMAND)} → ${outcome === '' ? 'no output' : outcome}`
 }

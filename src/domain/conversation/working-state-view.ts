@@ -1,6 +1,6 @@
 /**
- * The working-state view: the items of the working state under a heading for each kind, then as much of the newest summary
- * as there is room for. Within its limit the most important items are shown, in order; a statement is never shown without
+ * The working-state view: the items of the working state under a heading for each kind, then the newest summary as far as it
+ * fits. Within its limit the most important items are shown, in order; a statement is never shown without
  * the newest one that corrects it. Pure text.
  */
 import { summaryOf, type Batch } from './batch.js'
@@ -206,6 +206,9 @@ function linesLeft(summary: string, items: string): string {
   return left.length === lines.length ? summary : left.join('\n')
 }
 
+/** The newest summary has at least this share of the room: with a model or a function it says more than its sentences. */
+const SHARE_OF_SUMMARY = 0.25
+
 /** The first lines that fit. */
 function linesThatFit(text: string, maxTokens: number, estimator: Estimator): string {
   const lines = text.split('\n')
@@ -215,7 +218,8 @@ function linesThatFit(text: string, maxTokens: number, estimator: Estimator): st
 }
 
 /**
- * The parts of the view. The items come first; of the newest summary, the view shows other lines as far as they fit.
+ * The parts of the view. Of the newest summary, the view shows the lines that the items do not have, as far as
+ * they fit.
  * @param maxTokens limits everything
  */
 export function workingStateParts(
@@ -228,8 +232,10 @@ export function workingStateParts(
   const state = last?.workingState ?? NO_STATE
   const summary = last === undefined ? '' : summaryOf(last)
   const limit = Math.max(0, maxTokens - FRAME_TOKENS)
-  const text = stateText(state, limit, estimator) ?? ''
-  const left = linesThatFit(linesLeft(summary, text), limit - estimator.text(text), estimator)
+  const alone = stateText(state, limit, estimator) ?? ''
+  const room = Math.max(limit - estimator.text(alone), Math.floor(limit * SHARE_OF_SUMMARY))
+  const left = linesThatFit(linesLeft(summary, alone), room, estimator)
+  const text = left === '' ? alone : (stateText(state, Math.max(0, limit - estimator.text(left)), estimator) ?? '')
   return [
     {
       kind: 'line',

@@ -3,8 +3,8 @@
  * the work is done. The form decides, and not a word alone: "never" is in rules and in memories ("I never thought…"),
  * "must" in rules and in guesses ("you must be proud"), "don't" in rules and in comfort ("don't worry").
  *
- * The reports on compactions go by this. The extractive strategy goes by `isConstraint`: its recorded summaries are
- * computed again by `verify`, so its words stay as they are.
+ * The working state and the reports on compactions go by this, and the sections of the extractive strategy too; its
+ * choice of sentences goes by `isConstraint`.
  */
 
 interface Rule {
@@ -71,7 +71,7 @@ const ENGLISH: readonly Rule[] = [
   ),
   anywhere(
     String.raw`(?<!(?:it|that|this|there) )(?:has|have|needs?) to (?:always |all |only )?(?:keep|stay|remain|preserve|support|work (?:with|on|in|without)|be (?:kept|done|finished|ready|delivered|signed|approved|reviewed|compatible|the same|backwards?|in [a-z]+ order))`,
-    /(?<![\p{L}\p{N}])(?:i|we|he|she|they|you|who|that|it|people|why|(?:my|our|his|her) \p{L}+)(?:['’]\p{L}+)?(?:\s+(?:still|just|really|also|always|will|would))?\s*$/u,
+    /(?<![\p{L}\p{N}])(?:i|we|he|she|they|you|who|that|it|people|kids|children|why|(?:my|his|her) \p{L}+(?:['’]s \p{L}+)?)(?:['’]\p{L}+)?(?:\s+(?:still|just|really|also|always|will|would))?\s*$/u,
   ),
   // Limits, as far as they are not those of a story.
   anywhere(

@@ -31,17 +31,18 @@ const ANSWERS =
 /** Web addresses and links. */
 export const ADDRESS = /!?\[[^\]\n]{0,200}\]\([^)\s]{0,2000}\)|https?:\/\/\S+/gu
 
+const OUTPUT = /^(?:at |\d+[:|]|[$>#]|\||[-+]{3}|\w*(?:Error|Exception)\b|Traceback|Caused by)/u
+const LOG_LEVEL = /^(?:ERROR|WARN(?:ING)?|INFO|FATAL|DEBUG)\b/u
+
+/** Whether a line is the output of a program: an error, a log, a stack. */
+export const isOutput = (line: string): boolean => OUTPUT.test(line.trim()) || LOG_LEVEL.test(line.trim())
+
 /** Whether a text is mostly words. Code, logs, tables, addresses and paths are not. */
 export function isSpoken(text: string): boolean {
   const read = text.replaceAll(ADDRESS, ' ').trim()
   const letters = read.match(/[\p{L}\s]/gu)?.length ?? 0
   const marks = read.match(/[{}<>=;$\\|│[\]]/gu)?.length ?? 0
-  return (
-    read.length > 1 &&
-    letters / read.length > 0.6 &&
-    marks / read.length < 0.04 &&
-    !/^(?:at |\d+[:|]|[$>#]|\||[-+]{3}|\w*(?:Error|Exception)\b|Traceback|Caused by)/u.test(read)
-  )
+  return read.length > 1 && letters / read.length > 0.6 && marks / read.length < 0.04 && !OUTPUT.test(read)
 }
 
 /**
@@ -73,6 +74,7 @@ const OF_DOCUMENT = /^(?:#{1,6} |[-*+>|]|\d+[.)] |<|```)|\]\(/mu
 const LEAST_DOCUMENT = 1_200
 const LEAST_HEADINGS = 2
 const MOST_REQUEST = 400
+const MOST_PARAGRAPHS = 3
 
 /** A document in a message, with the words before and after it. */
 export interface PastedDocument {
@@ -82,24 +84,32 @@ export interface PastedDocument {
   readonly headings: readonly string[]
 }
 
+/** The last paragraphs that are plain requests. */
+function requestAfter(document: string): string {
+  const paragraphs = document.split(/\n\s*\n/u).filter((paragraph) => paragraph.trim() !== '')
+  const plain = paragraphs
+    .slice(1)
+    .slice(-MOST_PARAGRAPHS)
+    .map((paragraph) => paragraph.trim())
+  const from = plain.findLastIndex((paragraph) => paragraph.length > MOST_REQUEST || OF_DOCUMENT.test(paragraph)) + 1
+  return plain.slice(from).join('\n\n')
+}
+
 /**
- * The document in a message of the user: from its first heading to the last paragraph that is no plain request. The
+ * The document in a message of the user: from its first heading to the last paragraphs that are plain requests. The
  * request is about it, and its sentences are no statements of the user.
- * @returns undefined if there is none
+ * @returns undefined if there is none, or if the document is the whole message: the user may have written it
  */
-export function documentIn(text: string): PastedDocument | undefined {
-  if (text.length < LEAST_DOCUMENT) return undefined
+export function documentIn(message: string): PastedDocument | undefined {
+  if (message.length < LEAST_DOCUMENT) return undefined
+  const text = message.replaceAll('\r\n', '\n')
   const headings = Array.from(text.matchAll(HEADING))
   const [first] = headings
   if (first === undefined || headings.length + (text.match(TAG_LINE)?.length ?? 0) < LEAST_HEADINGS) return undefined
-  const end = text.trimEnd().lastIndexOf('\n\n')
-  const last = text.slice(end).trim()
-  const isRequest = end > first.index && last.length <= MOST_REQUEST && !OF_DOCUMENT.test(last)
-  return {
-    before: text.slice(0, first.index).trim(),
-    after: isRequest ? last : '',
-    headings: headings.map(({ groups }) => (groups?.['title'] ?? '').trim()),
-  }
+  const before = text.slice(0, first.index).trim()
+  const after = requestAfter(text.slice(first.index))
+  if (before === '' && after === '') return undefined
+  return { before, after, headings: headings.map(({ groups }) => (groups?.['title'] ?? '').trim()) }
 }
 
 /**

@@ -50,7 +50,7 @@ const wholeText = ({ kind, text, said }: JudgedItem): string =>
   NAMES.has(kind) && said.text !== text ? `${text} in “${said.text}”` : text
 
 /** Kinds of statements that the context may have in other words. */
-const STATEMENTS: ReadonlySet<JudgedItem['kind']> = new Set(['constraint', 'refusal', 'decision', 'task', 'statement'])
+const STATEMENTS: ReadonlySet<JudgedItem['kind']> = new Set(['constraint', 'refusal', 'decision', 'statement'])
 const MOST_UNSURE = 5
 
 /** Statements of the user of which it is not sure that the summary has them. */
