@@ -9,6 +9,7 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { randomOf } from '../bench/support/text.js'
 
 const [seed = 1, number = 30] = process.argv.slice(2).map(Number)
 
@@ -18,17 +19,6 @@ interface Defect {
   readonly to: number
   readonly text: string
   readonly line: number
-}
-
-/** Numbers from 0 to 1, the same for the same seed. */
-function createRandom(start: number): () => number {
-  let state = start >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
 }
 
 /** Operators as they are formatted, each with the one that replaces it. */
@@ -85,7 +75,7 @@ function testsOf(path: string): string[] {
 const isFound = (tests: readonly string[]): boolean =>
   spawnSync('npm', ['test', '--', ...tests, '--bail', '--silent'], { stdio: 'ignore', timeout: 600_000 }).status !== 0
 
-const random = createRandom(seed)
+const random = randomOf(seed)
 const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .filter((file) => /\.tsx?$/u.test(file))
   .map((file) => join('src', file))

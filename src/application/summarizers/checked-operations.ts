@@ -82,7 +82,7 @@ const MOST_DAYS = 31
 const DAY_MS = 86_400_000
 
 const RELATIVE =
-  /(?<!\p{L})(?:yesterday|today|tonight|tomorrow|last|next|ago|this|in \S+ (?:days|weeks)|monday|tuesday|wednesday|thursday|friday|saturday|sunday|gestern|heute|morgen|nächst\p{L}*|letzt\p{L}*|hier|aujourd'hui|demain|ayer|hoy|mañana|próxim\p{L}*|вчера|сегодня|завтра)(?!\p{L})|昨日|今日|明日|先週|来週|先月|来月|昨天|今天|明天|上周|下周|어제|오늘|내일|지난|다음/iu
+  /(?<!\p{L})(?:yesterday|today|tonight|tomorrow|last|next|ago|this (?:week|weekend|month|morning|afternoon|evening)|in \S+ (?:days|weeks)|monday|tuesday|wednesday|thursday|friday|saturday|sunday|gestern|heute|morgen|nächst\p{L}*|letzt\p{L}*|aujourd'hui|demain|ayer|hoy|mañana|próxim\p{L}*|вчера|сегодня|завтра)(?!\p{L})|昨日|今日|明日|先週|来週|先月|来月|昨天|今天|明天|上周|下周|어제|오늘|내일|지난|다음/iu
 
 /** Whether a date may be meant by "yesterday" or "next Friday" in a message, or is its day. */
 const isNear = (value: string, message: MessageToSummarize): boolean =>
