@@ -5,13 +5,14 @@
  */
 import { partsOfName, squash } from './find-text.js'
 import { isRough, NUMBER_WORDS, numbersOf, roundedIn } from './find-numbers.js'
-import { clausesOf, hasCue, isDenied, isNegated } from '../../domain/text/cues.js'
+import { hasCue } from '../../domain/text/cues.js'
 import { findNames, isTellingStem, stemOfFile, type NameFinder, type WantedName } from './find-names.js'
 import type { Item } from './items.js'
 import { isAboutConversation, proofOf, unescaped, type PassageSource } from './passages.js'
 import type { Proof } from './proofs.js'
 import type { ReportInput, ReportMessage } from './report-input.js'
 import { Evidence, MOST_SUBJECT_LETTERS } from './evidence.js'
+import { isSaidBy } from './same-words.js'
 import { createStretches, isEnding, tellingTerms, weightsOf, type Found } from './stretches.js'
 import { nameOf } from '../../domain/tools/call-query.js'
 
@@ -159,7 +160,7 @@ class Judge {
     const hasRare = this.termsOf(item).some((term) => this.isRare(term) && foundTerms.has(term))
     if (isFound && isSome && hasRare && isAbout(found) && found.best !== undefined) {
       const proof = proofOf(found.best.source, found.best.text)
-      return isAll(found) && hasSameMeaning(item.text, found)
+      return isAll(found) && isSaidBy(item.text, found.passages)
         ? { verdict: 'kept', proof }
         : { verdict: 'partial', proof, overlap }
     }
@@ -288,24 +289,6 @@ const isCurt = ({ answer }: Item): boolean =>
 
 /** Whether a stretch has all that matters of a sentence. A short sentence needs nearly every word. */
 const isAll = ({ share, words }: Found): boolean => share >= (words < MANY_WORDS ? NEARLY_ALL : ALL)
-
-/** Whether a stretch negates exactly if the sentence does, and has its numbers. */
-function hasSameMeaning(sentence: string, { passages }: Found): boolean {
-  const text = passages.map((passage) => passage.text).join('\n')
-  const knownTerms = new Set(tellingTerms(text))
-  const terms = tellingTerms(sentence)
-  if (terms.some((term) => /\p{N}/u.test(term) && !knownTerms.has(term))) return false
-  if (isNegated(sentence)) return isNegated(text)
-  const clauses = passages
-    .flatMap((passage) => (isNegated(passage.text) ? clausesOf(passage.text) : [passage.text]))
-    .map((clause) => {
-      const known = new Set(tellingTerms(clause))
-      return { denied: isDenied(clause), words: terms.filter((term) => known.has(term)).length }
-    })
-  const mostWords = (denied: boolean): number =>
-    Math.max(0, ...clauses.filter((clause) => clause.denied === denied).map(({ words }) => words))
-  return mostWords(true) <= mostWords(false)
-}
 
 /** The end of a path identifies a file if no other file has that end. */
 export function isEnoughOf(files: readonly string[]): (end: string) => boolean {

@@ -207,6 +207,9 @@ export const queryTerms = (query: string): readonly string[] => [...termCounts(q
 /** Whether a term is a word that any talk is full of. */
 export const isVague = (term: string): boolean => vagueTerms.has(term)
 
+/** Whether a word, in lower case, is one of the English words without content. */
+export const isFunctionWord = (word: string): boolean => functionWords.has(word)
+
 /** Whether a term is a single letter of a script without spaces: common, and meaningful only with its neighbours. */
 export const isSingleLetter = (term: string): boolean => startsUnspaced.test(term) && Array.from(term).length === 1
 
