@@ -29,6 +29,7 @@ import { createPrompts } from './prompts.js'
 import { createProvenance } from './provenance.js'
 import { createProofs } from './proofs.js'
 import { createRetention } from './retention.js'
+import { createRules } from './rules.js'
 import { createSecrets } from './secrets.js'
 import { createSearching } from './searching.js'
 import { createTotals } from './totals.js'
@@ -117,6 +118,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     explain,
     forgotten,
     recall,
+    rules: createRules(common),
     transcripts: {
       ...transcripts,
       ...createReceiving({ ...common, summarizerWindowTokens: summarizer.windowTokens }),

@@ -27,6 +27,7 @@ import type { Observation } from './ledger-observation.js'
 import type { LedgerProofs } from './ledger-proofs.js'
 import type { LedgerErasure } from './ledger-erasure.js'
 import type { LedgerRetention } from './ledger-retention.js'
+import type { LedgerRules } from './ledger-rules.js'
 import type { LedgerSecrets } from './ledger-secrets.js'
 import type { Filled, MissingVectors } from '../../projections/read-models/archive-index/vector-filler.js'
 import type { RowsLag, ProjectionStatus } from '../../projections/engine/watch.js'
@@ -84,6 +85,7 @@ export type * from './ledger-observation.js'
 export type * from './ledger-proofs.js'
 export type * from './ledger-erasure.js'
 export type * from './ledger-retention.js'
+export type * from './ledger-rules.js'
 export type * from './ledger-secrets.js'
 export type * from './ledger-options.js'
 export type { RecordedConversation } from '../application/importers/recorded-transcript.js'
@@ -433,6 +435,8 @@ export interface Ledger {
    * model. The text is empty if nothing is missing. Errors: `NoSuchConversation`, `BadInput` for rules that do not fit.
    */
   recall(conversationId: string, options?: RecallOptions): Promise<Recall>
+  /** The rules that the user stated, and the calls that broke them. */
+  readonly rules: LedgerRules
   /**
    * Lists conversations, by default the most recently updated first.
    */

@@ -179,7 +179,7 @@ const INSTALLS =
 const RECORDS = /^git (?:-\S+ (?:\S+ )?)*(?:add|commit|push|fetch|tag)\b|^(?:mkdir|chmod|open|start|kill)\b|^gh\b/u
 
 /** The parts of a command sequence or a pipe. Quoted text is not split. */
-function partsOf(command: string): string[] {
+export function partsOf(command: string): string[] {
   const parts: string[] = []
   let from = 0
   let inside = ''
@@ -204,14 +204,15 @@ function partsOf(command: string): string[] {
   return [...parts, command.slice(from)].map((part) => part.trim()).filter((part) => part !== '')
 }
 
-const wordsOf = (part: string): string[] =>
+/** The words of a part, without quotation marks. */
+export const wordsOf = (part: string): string[] =>
   Array.from(
     part.matchAll(/"((?:[^"\\]|\\.)*)"|'([^']*)'|(\S+)/gu),
     ([, double, single, plain]) => double ?? single ?? plain ?? '',
   )
 
-// Removes leading variables, and commands that run another command.
-const bare = (part: string): string =>
+/** A part without leading variables, and without commands that run another command. */
+export const bare = (part: string): string =>
   part.replace(/^(?:[A-Za-z_]\w*=\S*\s+|(?:sudo|time|nohup|command|exec|xargs(?:\s+-\S+)*|timeout\s+\S+|env)\s+)+/u, '')
 const QUIET = / ?(?:\d?>&\d|&>\s*\/dev\/null|\d?>\s*(?:\/dev\/null|\$null|NUL)\b)/gu
 
@@ -233,7 +234,8 @@ function gitAnswer(words: readonly string[]): Answer {
   return GIT_STATE.has(verb) ? 'state' : 'acts'
 }
 
-function answerOf(command: string): Answer | undefined {
+/** The answer of one part; undefined if it only prints fixed text. */
+export function answerOf(command: string): Answer | undefined {
   const part = bare(command)
   const words = wordsOf(part)
   const program = (words[0] ?? '')

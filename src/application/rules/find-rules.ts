@@ -1,0 +1,91 @@
+/** Finds the rules in the messages of a conversation, in the user's own words, and the messages that take them back. */
+import { contentWords } from '../../domain/text/content-words.js'
+import { refusalIn } from '../../domain/text/refusals.js'
+import { statesRule } from '../../domain/text/rules.js'
+import { aroundPasted } from '../../domain/text/speech.js'
+import { readRule, type Condition } from '../../domain/rules/read-rule.js'
+import type { Rule, StatedAt } from '../../domain/rules/rule.js'
+import type { ReportMessage } from '../loss-report/report-input.js'
+import { isByUser, sentencesOfUser } from '../working-state/statements.js'
+
+/** A rule with what calls are compared with, and every message that stated it. */
+export interface ReadableRule {
+  readonly rule: Rule
+  readonly conditions: readonly Condition[]
+  /** The messages that stated it, the first one first. Empty for a rule of a file. */
+  readonly statedBy: readonly ReportMessage[]
+}
+
+const QUOTED_LINE = /^>.*$/gmu
+const flat = (text: string): string => text.replaceAll(/\s+/gu, ' ').trim()
+
+/** Two rules with the same content are one. */
+export const keyOf = (text: string): string => contentWords(text).join(' ')
+
+export const statedAt = ({ revision, messageId, at }: ReportMessage): StatedAt => ({
+  revision,
+  messageId,
+  ...(at === undefined ? {} : { at }),
+})
+
+/** A rule that nothing is known of but its words. */
+export function ruleOf(
+  given: Pick<Rule, 'id' | 'text' | 'source' | 'since' | 'standing'>,
+): Pick<ReadableRule, 'rule' | 'conditions'> {
+  const read = readRule(given.text)
+  return 'unjudged' in read
+    ? { rule: { ...given, unjudged: read.unjudged }, conditions: [] }
+    : { rule: given, conditions: read.conditions }
+}
+
+/** The texts of a message in which the user may state rules, with their source. */
+function textsOf(
+  message: ReportMessage,
+): { readonly text: string; readonly source: 'statement' | 'refusal' } | undefined {
+  if (isByUser(message)) return { text: aroundPasted(message.ownText.replaceAll(QUOTED_LINE, '')), source: 'statement' }
+  const reason = message.role === 'tool' ? refusalIn(message.text) : undefined
+  return reason === undefined ? undefined : { text: reason, source: 'refusal' }
+}
+
+/** The rules that a message states. */
+export function rulesIn(message: ReportMessage): ReadableRule[] {
+  const found = textsOf(message)
+  if (found === undefined) return []
+  return sentencesOfUser(found.text).flatMap((sentence, at) =>
+    statesRule(sentence)
+      ? [
+          {
+            ...ruleOf({
+              id: `r${String(message.revision)}.${String(at + 1)}`,
+              text: flat(sentence),
+              source: found.source,
+              standing: 'found',
+              since: statedAt(message),
+            }),
+            statedBy: [message],
+          },
+        ]
+      : [],
+  )
+}
+
+/** A line of a rule file that is longer than a rule. */
+const MOST_RULE_CHARACTERS = 600
+const MARKS = /^\s*(?:[-*+]|\d+[.)]|#{1,6})\s+/u
+
+/** The rules in a file: each line that states one. */
+export function rulesOfFile(name: string, text: string): ReadableRule[] {
+  let isCode = false
+  return text.split(/\r?\n/u).flatMap((line, at) => {
+    if (/^\s*(?:```|~~~)/u.test(line)) isCode = !isCode
+    const words = flat(line.replace(MARKS, '').replaceAll(/\*\*|__/gu, ''))
+    if (isCode || words.length > MOST_RULE_CHARACTERS || !statesRule(words)) return []
+    const id = `${name}:${String(at + 1)}`
+    return [
+      {
+        ...ruleOf({ id, text: words, source: 'file', standing: 'found', since: { file: name, line: at + 1 } }),
+        statedBy: [],
+      },
+    ]
+  })
+}

@@ -1,0 +1,152 @@
+/**
+ * Whether a context has a rule: by its message, by a line with the same words, or by a line that forbids the same. A line
+ * with another name, another limit or a smaller exception is not the rule.
+ */
+import { isNegated } from '../../domain/text/cues.js'
+import { quote } from '../../domain/text/quote.js'
+import { actionRow, type Action } from '../../domain/rules/actions.js'
+import { readRule, type Condition } from '../../domain/rules/read-rule.js'
+import type { Presence } from '../../domain/rules/rule.js'
+import { isNamedIn, type Target } from '../../domain/rules/targets.js'
+import { createJudge } from '../loss-report/judge.js'
+import { linesOf, remainingPassages, summaryPassages } from '../loss-report/passages.js'
+import type { ReportInput, ReportMessage } from '../loss-report/report-input.js'
+import type { ReadableRule } from './find-rules.js'
+
+/** Whether a rule is in a context, and the words of the context that have it. */
+export interface Found {
+  readonly presence: Presence
+  readonly text?: string
+}
+
+const sorted = (texts: readonly string[]): string => [...new Set(texts)].toSorted().join(' ')
+
+const keyOfTargets = (targets: readonly Target[]): string => sorted(targets.map(({ text }) => text))
+
+/** The condition as text: equal for equal conditions. */
+function keyOf(condition: Condition): string {
+  switch (condition.kind) {
+    case 'forbid': {
+      const actions = condition.actions.filter((action) => action !== 'use' && action !== 'run')
+      return `forbid ${sorted(condition.targets.some(({ kind }) => kind === 'command') ? [] : actions)} ${keyOfTargets(condition.targets)}`
+    }
+    case 'only':
+      return `only ${condition.action} ${keyOfTargets(condition.targets)}`
+    case 'first':
+      return `first ${condition.action} ${keyOfTargets(condition.commands)}`
+    case 'with':
+      return `with ${condition.command.text} ${condition.flag.text}`
+    case 'cap':
+      return `cap ${condition.action} ${String(condition.most)}`
+    case 'language':
+      return `language ${condition.language}`
+  }
+}
+
+const keysOf = (conditions: readonly Condition[]): ReadonlySet<string> => new Set(conditions.map(keyOf))
+
+const isSame = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean =>
+  a.size > 0 && a.size === b.size && [...a].every((key) => b.has(key))
+
+const ONLY =
+  /(?<![\p{L}])(?:only|just|except|unless|mainly|mostly|nur|außer|solo|sólo|salvo|excepto)(?![\p{L}])|だけ|のみ|主要|以外|只|仅|除/iu
+const PERMITS = /(?<![\p{L}])(?:may|can|allowed|darf|dürfen|puede[ns]?)(?![\p{L}])|て(?:も)?(?:よい|良い|いい)|可以/iu
+const digitsOf = (text: string): string => sorted(text.match(/\p{N}+(?:[.,:]\p{N}+)*/gu) ?? [])
+
+/**
+ * Whether a line with the same conditions can be the same rule: with the same numbers, and without an exception or a
+ * permission that the rule does not have. Without a name in the conditions, too little is compared.
+ */
+const isComparable = (rule: string, conditions: readonly Condition[], line: string): boolean =>
+  subjectsOf(conditions).targets.length > 0 &&
+  digitsOf(rule) === digitsOf(line) &&
+  ONLY.test(rule) === ONLY.test(line) &&
+  !PERMITS.test(rule) &&
+  !PERMITS.test(line)
+
+/** The names and actions that a text about a rule has at least one of. */
+const subjectsOf = (
+  conditions: readonly Condition[],
+): { readonly targets: readonly Target[]; readonly actions: readonly Action[] } => ({
+  targets: conditions.flatMap((condition) =>
+    condition.kind === 'forbid' || condition.kind === 'only'
+      ? condition.targets
+      : condition.kind === 'first'
+        ? condition.commands
+        : condition.kind === 'with'
+          ? [condition.command, condition.flag]
+          : [],
+  ),
+  actions: conditions.flatMap((condition) =>
+    condition.kind === 'forbid'
+      ? condition.actions
+      : condition.kind === 'only' || condition.kind === 'first' || condition.kind === 'cap'
+        ? [condition.action]
+        : [],
+  ),
+})
+
+const hasWords = (pattern: RegExp | undefined, text: string): boolean =>
+  pattern !== undefined && new RegExp(pattern.source, pattern.flags.replace('g', '')).test(text)
+
+/** A context after a compaction, in which rules are looked for. */
+export class RuleContext {
+  readonly #shown: ReadonlySet<string>
+  readonly #passages: readonly string[]
+  readonly #said: readonly { readonly text: string; readonly keys: ReadonlySet<string> }[]
+
+  constructor(private readonly input: ReportInput) {
+    this.#shown = new Set(input.remaining.map(({ messageId }) => messageId))
+    const passages = summaryPassages(linesOf(input))
+    this.#passages = [...passages, ...remainingPassages(input.remaining)].map(({ text }) => text.toLowerCase())
+    // Only the summary can say a rule in other words: a message that says it is a statement of its own.
+    this.#said = passages.flatMap(({ text }) => {
+      const read = readRule(text.replace(/^\s*(?:[-*+•]|\d+[.)])\s+/u, ''))
+      return 'unjudged' in read ? [] : [{ text, keys: keysOf(read.conditions) }]
+    })
+  }
+
+  /** Looks for rules that messages stated. */
+  find(rules: readonly (ReadableRule & { readonly statedBy: readonly ReportMessage[] })[]): readonly Found[] {
+    const items = rules.map(({ rule, statedBy: [message] }) =>
+      message === undefined
+        ? undefined
+        : { kind: 'constraint' as const, key: rule.text, text: rule.text, message, mentions: 1 },
+    )
+    const judge = createJudge(
+      this.input,
+      items.filter((item) => item !== undefined),
+    )
+    return rules.map(({ rule, conditions, statedBy }, at): Found => {
+      const item = items[at]
+      if (item === undefined || statedBy.some(({ messageId }) => this.#shown.has(messageId)))
+        return { presence: 'there', text: rule.text }
+      const judged = judge(item)
+      const text = judged.proof === undefined ? {} : { text: quote(judged.proof.text) }
+      if (judged.verdict === 'kept') return { presence: 'there', ...text }
+      const keys = keysOf(conditions)
+      const said = this.#said.find((each) => isSame(each.keys, keys) && isComparable(rule.text, conditions, each.text))
+      if (said !== undefined) return { presence: 'there', text: quote(said.text) }
+      if (this.input.summary.kind === 'opaque') return { presence: 'unclear' }
+      if (judged.verdict === 'partial') return { presence: 'changed', ...text }
+      return { presence: judged.verdict === 'lost' || this.#lacks(conditions) ? 'gone' : 'unclear' }
+    })
+  }
+
+  /** Whether no passage can be about what conditions forbid. */
+  #lacks(conditions: readonly Condition[]): boolean {
+    const { targets, actions } = subjectsOf(conditions)
+    if (targets.length > 0)
+      return !this.#passages.some(
+        (passage) =>
+          targets.some((target) => isNamedIn(target, passage)) &&
+          (isNegated(passage) || actions.some((action) => hasWords(actionRow(action)?.words, passage))),
+      )
+    return (
+      actions.length > 0 &&
+      !this.#passages.some(
+        (passage) => isNegated(passage) && actions.some((action) => hasWords(actionRow(action)?.words, passage)),
+      )
+    )
+  }
+}

@@ -1,0 +1,122 @@
+/** Compares a step of a call with a condition of a rule. */
+import { includes, type Action } from './actions.js'
+import type { CallStep } from './call-steps.js'
+import type { Condition } from './read-rule.js'
+import { isProgram, isUnder, type Target } from './targets.js'
+
+const programOf = ({ command }: CallStep): string | undefined => command?.[0]?.replace(/^.*[/\\]/u, '')
+
+/** Whether the words of a command are in a step, in their order, the program first. */
+function runsCommand(step: CallStep, text: string): boolean {
+  const [program, ...words] = text.split(/\s+/u)
+  const { command } = step
+  if (command === undefined || programOf(step) !== program) return false
+  let from = 1
+  for (const word of words) {
+    const at = command.findIndex((each, index) => index >= from && isSameWord(each, word))
+    if (at < 0) return false
+    if (!word.startsWith('-')) from = at + 1
+  }
+  return true
+}
+
+/** `-rf` is `-fr` and `-r -f`; a flag may have a value. */
+function isSameWord(given: string, wanted: string): boolean {
+  if (given === wanted || given.startsWith(`${wanted}=`)) return true
+  if (!/^-[a-z]{2,}$/u.test(wanted) || !/^-[a-z]+$/u.test(given)) return false
+  return Array.from(wanted.slice(1)).every((letter) => given.includes(letter))
+}
+
+/** Whether a step has a name: equal, or a part between dots, colons and slashes. */
+const hasName = (step: CallStep, text: string): boolean =>
+  step.names.some((name) => name === text || name.endsWith(`.${text}`) || name.startsWith(`${text}.`)) ||
+  step.files.some((file) => isUnder(file, text))
+
+/** Whether a step acts on a target. */
+export function hasTarget(step: CallStep, target: Target): boolean {
+  switch (target.kind) {
+    case 'command':
+      return runsCommand(step, target.text)
+    case 'flag':
+      return step.command?.some((word) => isSameWord(word, target.text)) === true
+    case 'path':
+      return (
+        step.files.some((file) => isUnder(file, target.text)) || step.names.some((name) => isUnder(name, target.text))
+      )
+    case 'address':
+      return step.names.includes(target.text) || step.command?.some((word) => word.includes(target.text)) === true
+    case 'name':
+      return isProgram(target) && step.command !== undefined
+        ? programOf(step) === target.text
+        : hasName(step, target.text)
+  }
+}
+
+const isCommand = ({ kind }: Target): boolean => kind === 'command' || kind === 'flag'
+
+/** The actions that a rule without words for them forbids, by the kind of its targets. */
+function actionsOf(actions: readonly Action[], targets: readonly Target[]): readonly Action[] {
+  if (targets.some((target) => isCommand(target))) return ['run']
+  if (targets.some(isProgram)) return ['run', 'use']
+  const specific = actions.filter((action) => action !== 'run' && action !== 'use')
+  if (specific.length > 0) return specific
+  return actions.length > 0 ? ['use', 'change'] : ['change']
+}
+
+function isForbidden(step: CallStep, actions: readonly Action[], targets: readonly Target[]): boolean {
+  const wanted = actionsOf(actions, targets)
+  const reads = wanted.includes('read')
+  if (step.reads && !reads) return false
+  if (!wanted.some((action) => includes(action, step.actions)) && !(reads && step.reads)) return false
+  if (targets.length === 0) return true
+  const commands = targets.filter(isCommand)
+  const others = targets.filter((target) => !isCommand(target))
+  return (
+    (commands.length === 0 || commands.some((target) => hasTarget(step, target))) &&
+    (others.length === 0 || others.some((target) => hasTarget(step, target)))
+  )
+}
+
+/** The amounts of a step in whole units. */
+const amountsOf = ({ amounts }: CallStep): readonly number[] =>
+  amounts.map(({ name, value }) => (/cents|minor/u.test(name) ? value / 100 : value))
+
+/** Names of a push, a commit or a deployment that may be its object: without programs and flags. */
+function objectsOf(step: CallStep): readonly string[] {
+  return (step.command ?? [])
+    .slice(1)
+    .filter((word) => !word.startsWith('-') && !/^(?:push|origin|commit|head|upstream|deploy|send)$/u.test(word))
+}
+
+/** A condition that earlier steps decide. */
+export interface Before {
+  /** Whether a command ran since the last step with the action. */
+  ranSince(action: Action, command: Target): boolean
+}
+
+/** Whether a step breaks a condition. `language` is judged by answers, and not by calls. */
+export function breaks(step: CallStep, condition: Condition, before: Before): boolean {
+  switch (condition.kind) {
+    case 'forbid':
+      return isForbidden(step, condition.actions, condition.targets)
+    case 'only': {
+      if (step.reads || !includes(condition.action, step.actions)) return false
+      const objects = condition.action === 'change' ? step.files : objectsOf(step)
+      const isElsewhere =
+        condition.action === 'send' ? step.names.some((name) => /@[\w-]+\.\w/u.test(name)) : objects.length > 0
+      return isElsewhere && !condition.targets.some((target) => hasTarget(step, target))
+    }
+    case 'first':
+      return (
+        !step.reads &&
+        includes(condition.action, step.actions) &&
+        condition.commands.some((command) => !before.ranSince(condition.action, command))
+      )
+    case 'with':
+      return !step.reads && hasTarget(step, condition.command) && !hasTarget(step, condition.flag)
+    case 'cap':
+      return includes(condition.action, step.actions) && amountsOf(step).some((amount) => amount > condition.most)
+    case 'language':
+      return false
+  }
+}

@@ -1,0 +1,275 @@
+/**
+ * Reads the words of a rule as conditions that calls can be compared with. What it cannot read without doubt it does not
+ * read: a rule that is not judged says so, and a wrong accusation is worse.
+ */
+import { clausesOf, isNegated } from '../text/cues.js'
+import { contentWords } from '../text/content-words.js'
+import { ACTIONS, type Action } from './actions.js'
+import { FAMILIES, isProgram, targetsOf, type Target } from './targets.js'
+
+/** Languages of answers that can be recognized. */
+export type Language = 'english' | 'german' | 'spanish' | 'french' | 'japanese' | 'chinese' | 'korean' | 'russian'
+
+export type Condition =
+  /** No call does one of the actions to one of the targets; without targets, at all. */
+  | { readonly kind: 'forbid'; readonly actions: readonly Action[]; readonly targets: readonly Target[] }
+  /** A call that does the action does it to one of the targets. */
+  | { readonly kind: 'only'; readonly action: Action; readonly targets: readonly Target[] }
+  /** Before a call that does the action, all commands ran since the last one. */
+  | { readonly kind: 'first'; readonly action: Action; readonly commands: readonly Target[] }
+  /** A call of the command has the flag. */
+  | { readonly kind: 'with'; readonly command: Target; readonly flag: Target }
+  /** No amount of a call that does the action is above the limit. */
+  | { readonly kind: 'cap'; readonly action: Action; readonly most: number }
+  | { readonly kind: 'language'; readonly language: Language }
+
+export type ReadRule = { readonly conditions: readonly Condition[] } | { readonly unjudged: string }
+
+/** A word that forbids without a negation. */
+const FORBIDS =
+  /(?<![\p{L}])(?:off[- ]limits|frozen|read[- ]only|hands off|stay (?:away|out|off)|keep (?:your hands )?(?:away|off|out)|forbidden|prohibited|leave\b.*\b(?:alone|untouched|as (?:it|they)|be)|stop \p{L}+ing|avoid|refrain|tabu|eingefroren|finger weg|gesperrt|unverändert|verboten|untersagt|prohibid[oa]s?|congelad[oa]s?|intocables?|solo lectura|vetad[oa]s?|deja(?:d)? (?:en paz|como est|intact)|evita(?:r)?)(?![\p{L}])|凍結|読み取り専用|禁止|手を(?:付け|つけ)ない|触らない|冻结|只读|别|勿|禁/iu
+const ASKS =
+  /(?<![\p{L}])(?:ask(?:ing)?(?: me| us)?|check(?:ing)? with|confirm(?:ation|ed|ing|s)?|approv(?:al|e|ed|es)|sign(?:ed|s)?[- ]?off|permission|consent|okay from|ok from|my (?:ok|okay|go(?:-ahead)?)|go-ahead|tell me first|run it (?:by|past) me|rückfrage|rücksprache|frag\p{L}*|zustimmung|freigabe|genehmig\p{L}*|erlaubnis|bestätig\p{L}*|absprache|pregunt\p{L}+|permiso|consult\p{L}+|aprobaci\p{L}+|confirm\p{L}+|visto bueno|avis\p{L}+)(?![\p{L}])|確認(?:を|し|して)|許可|聞いて|相談|承認|了解を|询问|征得|同意|批准|确认|问我|问一下/iu
+const ONLY =
+  /(?<![\p{L}])(?:only|exclusively|solely|nothing but|nowhere (?:else|but)|nur|ausschließlich|solo|sólo|solamente|únicamente|seulement|uniquement)(?![\p{L}])|だけ|のみ|以外|只能|只|仅/iu
+const BEFORE =
+  /(?<![\p{L}])(?:before (?:every|each|any|you|a|the)?|prior to|vor (?:jedem|jeder|dem|der)|bevor (?:du|sie)?|antes de(?: cada)?|avant (?:de|chaque))(?![\p{L}])|(?:する)?前に|之前|前/iu
+const CONDITIONAL =
+  /(?<![\p{L}])(?:unless|except|if|when(?:ever)?|while|until|außer|wenn|falls|solange|bis|salvo|excepto|si|cuando|mientras|hasta)(?![\p{L}])|除非|如果|場合|なら|限り|まで/iu
+/** A time of day, or a day: in which zone is not said. */
+const TIMES =
+  /(?<![\p{L}])(?:between \d|after \d{1,2}(?::\d\d|\s?[ap]m)|before \d{1,2}(?::\d\d|\s?[ap]m)|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekends?|nights?|office hours|uhr|montags?|dienstags?|mittwochs?|donnerstags?|freitags?|samstags?|sonntags?|wochenende\p{L}*|lunes|martes|miércoles|jueves|viernes|sábados?|domingos?|fin de semana|de la (?:mañana|tarde|noche))(?![\p{L}])|\d\s?[時点]|[月火水木金土日]曜|周[一二三四五六日末]|星期|週末/iu
+
+/** Words for any object: they limit nothing. */
+const ANY_OBJECT = new Set(
+  contentWords(
+    `anything everything nothing something whatever code change changes file files folder folders directory directories branch branches repo
+  repository project table tables database databases db host hosts server servers environment env remote origin direct directly straight ever
+  again time moment place day machine system production prod even quick fix typo reason circumstance circumstances case hand manually new
+  dependency dependencies package packages library libraries tool tools command commands flag hook hooks history shared local yourself own
+  service services stuff matter happens want single row rows line lines data content contents thing bit all any whole entire under inside
+  within there it them that this hands limits reason exception exceptions agent you me us team here out away alone careful strictly
+  absolutely really write writes writing read directly first explicitly explicit written chat go ahead word
+  nichts etwas alles dateien datei ordner verzeichnis zweig direkt umständen fall fälle mal selbst neue neuen pakete paket bibliotheken code
+  tabelle datenbank server irgendwas einfach eigenmächtig vorher finger hand egal
+  nada todo toda archivo archivos carpeta rama directamente ningún ninguna caso circunstancia nuevo nuevos nuevas paquete paquetes tabla base
+  datos servidor ficheros fichero directorio código cambios`,
+  ),
+)
+
+const LANGUAGES: readonly (readonly [Language, RegExp])[] = [
+  ['english', /(?<![\p{L}])(?:english|englisch|auf englisch|inglés|anglais)(?![\p{L}])|英語|英语|英文/iu],
+  ['german', /(?<![\p{L}])(?:german|deutsch|alemán|allemand)(?![\p{L}])|ドイツ語|德语/iu],
+  ['spanish', /(?<![\p{L}])(?:spanish|spanisch|español|castellano|espagnol)(?![\p{L}])|スペイン語|西班牙语/iu],
+  ['french', /(?<![\p{L}])(?:french|französisch|francés|français)(?![\p{L}])|フランス語|法语/iu],
+  ['japanese', /(?<![\p{L}])(?:japanese|japanisch|japonés)(?![\p{L}])|日本語|日语/iu],
+  ['chinese', /(?<![\p{L}])(?:chinese|chinesisch|chino)(?![\p{L}])|中国語|中文/iu],
+  ['korean', /(?<![\p{L}])(?:korean|koreanisch|coreano)(?![\p{L}])|韓国語|한국어|韩语/iu],
+  ['russian', /(?<![\p{L}])(?:russian|russisch|ruso)(?![\p{L}])|ロシア語|俄语/iu],
+]
+const ANSWERS =
+  /(?<![\p{L}])(?:answer|reply|respond|speak|talk|write to me|explain|communicate|antwort\p{L}*|sprich|schreib\p{L}* mir|respond\p{L}*|contest\p{L}*|habla\p{L}*|répond\p{L}*)(?![\p{L}])|答え|返事|返信|回答|説明|回复|답변|대답/iu
+const CAPS =
+  /(?<![\p{L}])(?:cap(?:ped)?|at most|no more than|not more than|maximum|max|up to|limit(?:ed)?|under|below|above|over|exceed\p{L}*|more than|höchstens|maximal|nicht über|über|como máximo|más de|tope|superar|pasar de)(?![\p{L}])|上限|以内|以下|最大|まで|超え|最多|不超过|超过/iu
+const AMOUNT = /(?:[$€£¥]|usd|eur)?\s?(\d[\d,.]*)\s?(?:[$€£¥%]|usd|eur(?:os?)?|dollars?|dólares|円|元)?/iu
+
+const matches = (pattern: RegExp, text: string): boolean =>
+  new RegExp(pattern.source, pattern.flags.replace('g', '')).test(text)
+
+/** The actions that a clause names. */
+function actionsIn(clause: string): Action[] {
+  let rest = clause.toLowerCase()
+  const found: Action[] = []
+  for (const { action, words } of ACTIONS) {
+    if (!matches(words, rest)) continue
+    found.push(action)
+    rest = rest.replaceAll(words, ' ')
+  }
+  return found
+}
+
+const TELLING = new Set<Action>(ACTIONS.flatMap(({ action, isTelling }) => (isTelling === true ? [action] : [])))
+const BRANCH_ACTIONS: ReadonlySet<Action> = new Set(['push', 'forcePush', 'commit', 'merge', 'rebase', 'deploy'])
+
+interface Clause {
+  readonly text: string
+  readonly isForbidding: boolean
+  readonly actions: readonly Action[]
+  readonly targets: readonly Target[]
+}
+
+/** A clause after one of these names what is not to be used. */
+const INSTEAD =
+  /\s(?:instead of|rather than|statt|anstelle von|anstatt|en vez de|en lugar de|plutôt que|au lieu de)\s|而不是/iu
+const INSTEAD_BEFORE = /(?:ではなく|じゃなくて?)[、,]?/u
+
+/** The clauses of a rule: an alternative that is declined counts as a negated one. */
+function partsOf(rule: string): { readonly text: string; readonly declined: boolean }[] {
+  return rule
+    .split(/(?<=[.!?;:])\s+|(?<=[。！？；：])|\s[—–]\s/u)
+    .flatMap((sentence) => clausesOf(sentence))
+    .flatMap((clause) => {
+      const [first = '', ...declined] = clause.split(INSTEAD)
+      const [before, after] = first.split(INSTEAD_BEFORE)
+      const kept =
+        after === undefined
+          ? [{ text: first, declined: false }]
+          : [
+              { text: before ?? '', declined: true },
+              { text: after, declined: false },
+            ]
+      return [...kept, ...declined.map((text) => ({ text, declined: true }))]
+    })
+    .filter(({ text }) => /[\p{L}\p{N}]/u.test(text))
+}
+
+function clauseOf({ text, declined }: { readonly text: string; readonly declined: boolean }): Clause {
+  const actions = actionsIn(text)
+  return {
+    text,
+    actions,
+    targets: targetsOf(
+      text,
+      actions.some((action) => BRANCH_ACTIONS.has(action)) || /branch|origin|ブランチ|分支|rama/iu.test(text),
+    ),
+    isForbidding: declined || isNegated(text) || FORBIDS.test(text),
+  }
+}
+
+/** What is in the clause between the action and the name limits the object: "the public methods in src/api.ts". */
+function isLimited({ text, targets }: Clause): boolean {
+  const lower = text.toLowerCase()
+  const at = Math.min(...targets.map((target) => lower.indexOf(target.text)).filter((index) => index >= 0))
+  if (!Number.isFinite(at)) return false
+  let before = lower.slice(0, at)
+  for (const { words } of ACTIONS) before = before.replaceAll(words, ' \0 ')
+  const from = before.lastIndexOf('\0')
+  if (from < 0) return false
+  const between = before.slice(from + 1)
+  return (
+    /(?<![\p{L}])(?:in|of|from|inside|within|on|im|aus|von|en|de|del|dans)(?![\p{L}])/u.test(between) &&
+    contentWords(between).some((word) => !ANY_OBJECT.has(word) && !/^\p{Script=Han}$/u.test(word))
+  )
+}
+
+/** The words of a clause that no target and no action explains. */
+function unexplained({ text, targets }: Clause): readonly string[] {
+  let rest = text.toLowerCase()
+  for (const { text: target } of targets) rest = rest.replaceAll(target, ' ')
+  for (const { words } of ACTIONS) rest = rest.replaceAll(words, ' ')
+  return contentWords(rest.replaceAll(new RegExp(ASKS.source, 'giu'), ' ')).filter((word) => !ANY_OBJECT.has(word))
+}
+
+const MOST_UNSPACED = 24
+
+/** Whether a clause without a name speaks of the action itself: "never force-push", and not "never commit secrets". */
+function isOfAction(clause: Clause): boolean {
+  const { text } = clause
+  if (/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Hangul}]/u.test(text)) return text.length <= MOST_UNSPACED
+  return unexplained(clause).length === 0
+}
+
+/** The condition of a clause that forbids; a text if it cannot be read. */
+function forbidding(clause: Clause, before: readonly Clause[]): Condition | string {
+  const { targets, actions } = clause
+  if (targets.length > 0) {
+    if (isLimited(clause)) return 'it is about a part of what it names'
+    return { kind: 'forbid', actions, targets }
+  }
+  const telling = actions.filter((action) => TELLING.has(action))
+  if (telling.length > 0 && isOfAction(clause)) return { kind: 'forbid', actions: telling, targets: [] }
+  // "The payouts table is off limits: no writes to it."
+  const last = before.findLast((each) => each.targets.length > 0)
+  if (last !== undefined && last.isForbidding && actions.length > 0)
+    return { kind: 'forbid', actions, targets: last.targets }
+  return 'it names nothing that a call shows'
+}
+
+const numberOf = (text: string): number | undefined => {
+  const [, digits = ''] = AMOUNT.exec(text) ?? []
+  const plain = /[.,]\d{3}(?!\d)/u.test(digits) ? digits.replaceAll(/[.,](?=\d{3})/gu, '') : digits.replace(',', '.')
+  const value = Number(plain)
+  return digits === '' || !Number.isFinite(value) ? undefined : value
+}
+
+/** The conditions of a whole rule that are no prohibitions of a clause. */
+function wholeConditions(rule: string, clauses: readonly Clause[]): Condition[] {
+  const conditions: Condition[] = []
+  const language = ANSWERS.test(rule) ? LANGUAGES.filter(([, pattern]) => pattern.test(rule)) : []
+  const [only] = language
+  if (only !== undefined && language.length === 1) conditions.push({ kind: 'language', language: only[0] })
+  const actions = actionsIn(rule)
+  const most = numberOf(rule)
+  if (actions.includes('pay') && CAPS.test(rule) && most !== undefined && !/%|percent|prozent|por ciento/iu.test(rule))
+    conditions.push({ kind: 'cap', action: 'pay', most })
+  const targets = clauses.flatMap((clause) => clause.targets)
+  const commands = targets.filter(({ kind }) => kind === 'command')
+  const flag = targets.find(({ kind }) => kind === 'flag')
+  if (BEFORE.test(rule) && commands.length > 0 && !clauses.some(({ isForbidding }) => isForbidding)) {
+    const trigger = actions.find((action) => ['commit', 'push', 'deploy', 'publish', 'merge'].includes(action))
+    const needs = commands.filter(({ text }) => !/^git /u.test(text))
+    if (trigger !== undefined && needs.length > 0) conditions.push({ kind: 'first', action: trigger, commands: needs })
+  }
+  const command = commands[0] ?? targets.find(isProgram)
+  if (flag !== undefined && command !== undefined && !clauses.some(({ isForbidding }) => isForbidding))
+    conditions.push({ kind: 'with', command, flag })
+  return conditions
+}
+
+/** "Use pnpm": the other programs of its family are not used. */
+function family(clauses: readonly Clause[]): Condition[] {
+  return clauses.flatMap((clause) => {
+    if (clause.isForbidding || !clause.actions.includes('use')) return []
+    const programs = clause.targets.filter(isProgram).map(({ text }) => text)
+    const others = FAMILIES.find((names) => programs.length === 1 && names.includes(programs[0] ?? ''))?.filter(
+      (name) => !programs.includes(name),
+    )
+    return others === undefined
+      ? []
+      : [
+          {
+            kind: 'forbid' as const,
+            actions: ['use' as const],
+            targets: others.map((text) => ({ kind: 'name' as const, text })),
+          },
+        ]
+  })
+}
+
+const ONLY_ACTIONS: ReadonlySet<Action> = new Set(['push', 'commit', 'deploy', 'send', 'publish', 'merge'])
+
+/** Reads a rule. */
+export function readRule(rule: string): ReadRule {
+  const clauses = partsOf(rule).map(clauseOf)
+  const conditions: Condition[] = wholeConditions(rule, clauses)
+  const reasons: string[] = []
+  const asks = ASKS.test(rule)
+  if (conditions.length === 0 && TIMES.test(rule))
+    return { unjudged: 'it names a time, and calls do not have the time zone' }
+  for (const [at, clause] of clauses.entries()) {
+    const before = clauses.slice(0, at)
+    const isOnly = ONLY.test(clause.text)
+    if (isOnly && clause.targets.length > 0 && !asks) {
+      const action = [...clause.actions, ...before.flatMap(({ actions }) => actions)].find((each) =>
+        ONLY_ACTIONS.has(each),
+      )
+      const paths = clause.targets.filter(({ kind }) => kind === 'path')
+      if (action !== undefined) conditions.push({ kind: 'only', action, targets: clause.targets })
+      else if (clause.actions.includes('change') && paths.length === clause.targets.length)
+        conditions.push({ kind: 'only', action: 'change', targets: paths })
+      continue
+    }
+    const isAsking = asks && (clause.targets.length > 0 || clause.actions.some((action) => TELLING.has(action)))
+    if (!clause.isForbidding && !isAsking) continue
+    if (CONDITIONAL.test(clause.text) && !asks) {
+      reasons.push('it depends on a condition')
+      continue
+    }
+    const condition = forbidding(clause, before)
+    if (typeof condition === 'string') reasons.push(condition)
+    else conditions.push(condition)
+  }
+  const all = conditions.length > 0 ? conditions : family(clauses)
+  if (all.length > 0) return { conditions: all }
+  return { unjudged: reasons[0] ?? 'it names nothing that a call shows' }
+}

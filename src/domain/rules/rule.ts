@@ -1,0 +1,114 @@
+/** Rules that the user stated, and what the calls of a conversation did to them. */
+
+/** Where a rule comes from. */
+export type RuleSource =
+  /** A sentence of the user. */
+  | 'statement'
+  /** The user's reason for refusing a call. */
+  | 'refusal'
+  /** A rule file of the project. */
+  | 'file'
+  /** Added by a person with a command. */
+  | 'added'
+
+/** What a person said about a rule: nothing yet, that it applies, or that it does not. */
+export type Standing = 'found' | 'confirmed' | 'dropped'
+
+/** The place where a rule was stated. */
+export interface StatedAt {
+  /** Revision of the message, or of the event that added the rule. Absent for a rule of a file. */
+  readonly revision?: number
+  readonly messageId?: string
+  /** ISO 8601. */
+  readonly at?: string
+  /** Name of the rule file, and the line, from 1. */
+  readonly file?: string
+  readonly line?: number
+}
+
+export interface Rule {
+  /** `r30.1`: the first sentence of the message at revision 30. `r57`: added at revision 57. `AGENTS.md:12`: of a file. */
+  readonly id: string
+  /** In the words of the user. */
+  readonly text: string
+  readonly source: RuleSource
+  readonly standing: Standing
+  readonly since: StatedAt
+  /** The later message by which the user took it back. */
+  readonly takenBack?: StatedAt & { readonly text: string }
+  /** Why calls cannot be judged by it; absent if they can. */
+  readonly unjudged?: string
+}
+
+/** Whether a rule was in the model's context. */
+export type Presence =
+  /** Its message, or a line of the summary that says the same. */
+  | 'there'
+  /** The summary has most of its words and says something else, or less. */
+  | 'changed'
+  /** Nothing of it. */
+  | 'gone'
+  /** Words alone cannot decide. */
+  | 'unclear'
+
+export interface PresenceAfter {
+  /** Number of the compaction. */
+  readonly cycle: number
+  readonly revision: number
+  readonly presence: Presence
+  /** The line of the summary, or the words of the message, that has it. */
+  readonly text?: string
+}
+
+/** The context of the model at a break. */
+export interface ContextAtBreak {
+  readonly presence: Presence
+  /** The compaction since which it is not there; absent if it is there. */
+  readonly sinceCycle?: number
+  /** The words in the context that have it. */
+  readonly text?: string
+}
+
+/** A call, or an answer, that breaks a rule. */
+export interface RuleBreak {
+  /** `r30.1-r171-1`: the rule, the revision of the message, and the number of the call in it. */
+  readonly id: string
+  readonly ruleId: string
+  readonly revision: number
+  readonly messageId: string
+  readonly at?: string
+  /** The tool, absent for an answer in another language. */
+  readonly tool?: string
+  /** What it did, in short. */
+  readonly words: string
+  readonly context: ContextAtBreak
+  /** The call failed. */
+  readonly failed?: true
+  /** The first message that noticed it. */
+  readonly noticed?: {
+    readonly by: 'agent' | 'user'
+    readonly revision: number
+    readonly messageId: string
+    readonly text: string
+  }
+}
+
+export type RuleVerdict = 'kept' | 'broken' | 'unjudged'
+
+/** A rule with what the conversation did to it. */
+export interface CheckedRule extends Rule {
+  readonly verdict: RuleVerdict
+  /** The number of calls that it was compared with. */
+  readonly calls: number
+  readonly breaks: readonly RuleBreak[]
+  /** Whether it was in the context after each compaction. */
+  readonly presences: readonly PresenceAfter[]
+}
+
+/** The rules of a conversation, checked. */
+export interface RuleCheck {
+  readonly conversationId: string
+  readonly revision: number
+  readonly compactions: number
+  readonly rules: readonly CheckedRule[]
+}

@@ -1,0 +1,55 @@
+/** The part of the ledger's interface that concerns the rules of the user. */
+import type { OptionsOf } from '../schema/call.js'
+import type * as calls from '../schema/calls/rules.js'
+import type { Rule, RuleCheck } from '../domain/rules/rule.js'
+
+export type {
+  CheckedRule,
+  ContextAtBreak,
+  Presence,
+  PresenceAfter,
+  Rule,
+  RuleBreak,
+  RuleCheck,
+  RuleSource,
+  RuleVerdict,
+  Standing,
+  StatedAt,
+} from '../domain/rules/rule.js'
+export type { RuleFile } from '../schema/calls/rules.js'
+
+export type ListRulesOptions = OptionsOf<typeof calls.listRules>
+export type CheckRulesOptions = OptionsOf<typeof calls.checkRules>
+
+/** The rules of a conversation. */
+export interface RuleList {
+  readonly conversationId: string
+  /** The last event that was read. */
+  readonly revision: number
+  readonly rules: readonly Rule[]
+}
+
+/** The counts of a check. */
+export interface RuleTotals {
+  /** Conversations that were read. */
+  readonly conversations: number
+  readonly rules: number
+  /** Rules that calls can be compared with. */
+  readonly judged: number
+  /** Rules that at least one call broke. */
+  readonly broken: number
+  readonly breaks: number
+  /** Breaks at which the rule was not, or not whole, in the context of the model. */
+  readonly withoutRule: number
+}
+
+/** Rules of the user: those that conversations state, and the calls that broke them. Needs no model. */
+export interface LedgerRules {
+  /** The rules that a conversation states, in the user's words. */
+  list(conversationId: string, options?: ListRulesOptions): Promise<RuleList>
+  /**
+   * Compares the calls of a conversation, or of all, with the rules that were in force.
+   * `onConversation` gets the rules and breaks of each conversation.
+   */
+  check(conversationId?: string, options?: CheckRulesOptions): Promise<RuleTotals>
+}
