@@ -125,6 +125,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     ['cycles', at('/cycles', { c: 'talk' })],
     ['difference', at('/difference', { c: 'talk', cycle: '2' })],
     ['forgotten', at('/forgotten', { c: 'talk' })],
+    ['rules', at('/rules', { c: 'talk' })],
     ['graph', at('/graph', { c: 'talk' })],
     ['explain', at('/explain', { c: 'talk' })],
     ['editions', at('/editions', { c: 'talk' })],
@@ -177,7 +178,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
 
   it('every conversation: its timeline, cycles, graph, log and what was forgotten', async () => {
     const { page, wrong, context } = await entered()
-    const rest = ['/cycles', '/graph', '/log', '/forgotten']
+    const rest = ['/cycles', '/graph', '/log', '/forgotten', '/rules']
     for (const [place, c] of ['one line of a million', 'thousands', HOSTILE, ...names].entries())
       // CI shows one of the other views of an ordinary conversation.
       for (const path of [
@@ -271,11 +272,12 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     await page.waitForLoadState('load')
     for (const [key, path] of [
       ['2', '/forgotten'],
-      ['3', '/cycles'],
-      ['4', '/graph'],
-      ['5', '/editions'],
-      ['6', '/log'],
-      ['7', '/verify'],
+      ['3', '/rules'],
+      ['4', '/cycles'],
+      ['5', '/graph'],
+      ['6', '/editions'],
+      ['7', '/log'],
+      ['8', '/verify'],
       ['1', '/conversation'],
     ] as const) {
       await page.keyboard.press(key)

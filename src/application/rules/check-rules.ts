@@ -89,8 +89,10 @@ class CallChecker {
   readonly #steps = new Steps()
   readonly #breaks = new Map<FollowedRule, RuleBreak[]>()
   readonly #calls = new Map<FollowedRule, number>()
-  /** The rules whose break the user allowed in this turn. */
-  #allowed = new Set<FollowedRule>()
+  /** The message of the user that began this turn, and the message before it. */
+  #turn: { readonly message: ReportMessage; readonly before: ReportMessage | undefined } | undefined
+  /** The questions of tools that the user answered in this turn. */
+  #asked: string[] = []
   readonly #judged: readonly FollowedRule[]
 
   constructor(
@@ -104,7 +106,10 @@ class CallChecker {
     const works = new Map<ReportMessage, Work[]>()
     for (const work of worksOf(this.messages)) works.set(work.by, [...(works.get(work.by) ?? []), work])
     for (const [at, message] of this.messages.entries()) {
-      if (isByUser(message)) this.#turn(message, this.messages[at - 1])
+      if (isByUser(message)) {
+        this.#turn = { message, before: this.messages[at - 1] }
+        this.#asked = []
+      }
       if (message.role === 'assistant') this.#answer(message, at)
       for (const [number, work] of (works.get(message) ?? []).entries()) this.#call(work, number + 1)
     }
@@ -120,33 +125,34 @@ class CallChecker {
     }
   }
 
-  #turn(message: ReportMessage, before: ReportMessage | undefined): void {
-    this.#allowed = new Set(
-      this.#judged.filter(
-        (rule) =>
-          !rule.statedBy.some(({ messageId }) => messageId === message.messageId) &&
-          permissionIn(message, before, rule.conditions) !== 'none',
-      ),
+  /** Whether the user allowed in this turn what a rule forbids. */
+  #isAllowed({ statedBy, conditions }: FollowedRule): boolean {
+    if (this.#asked.some((question) => isAsked(question, conditions))) return true
+    if (this.#turn === undefined) return false
+    const { message, before } = this.#turn
+    return (
+      !statedBy.some(({ messageId }) => messageId === message.messageId) &&
+      permissionIn(message, before, conditions) !== 'none'
     )
   }
 
   #isInForce(rule: FollowedRule, message: ReportMessage): boolean {
-    return isStated(rule, message) && !isTakenBack(rule, message) && !this.#allowed.has(rule)
+    return isStated(rule, message) && !isTakenBack(rule, message)
   }
 
   #call(work: Work, number: number): void {
     const { by, query, result, call } = work
     if (query.use === 'ask' && result !== undefined && result.isError !== true && !declines(result.ownText)) {
-      for (const rule of this.#judged) if (isAsked(call.arguments, rule.conditions)) this.#allowed.add(rule)
+      this.#asked.push(call.arguments)
       return
     }
     if (result !== undefined && isRefusal(result.text)) return
     const steps = stepsOfWork(work)
     for (const rule of this.#judged) {
-      if (!isStated(rule, by) || isTakenBack(rule, by)) continue
+      if (!this.#isInForce(rule, by)) continue
       this.#calls.set(rule, (this.#calls.get(rule) ?? 0) + 1)
       const broken = steps.find((step) => rule.conditions.some((condition) => breaks(step, condition, this.#steps)))
-      if (broken === undefined || this.#allowed.has(rule)) continue
+      if (broken === undefined || this.#isAllowed(rule)) continue
       this.#break(rule, by, number, {
         tool: call.name,
         words: quote(broken.text, 160),
@@ -163,7 +169,7 @@ class CallChecker {
       const wanted = rule.conditions.find((condition) => condition.kind === 'language')
       if (wanted?.kind !== 'language' || !this.#isInForce(rule, message)) continue
       const language = languageOf(message.ownText)
-      if (language !== undefined && language !== wanted.language)
+      if (language !== undefined && language !== wanted.language && !this.#isAllowed(rule))
         this.#break(rule, message, 1, { words: `an answer in ${capital(language)}` })
     }
   }

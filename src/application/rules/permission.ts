@@ -57,6 +57,9 @@ function isAbout(clause: string, condition: Condition, isWeak: boolean): boolean
   return names && (acts || isWeak || actions.length === 0)
 }
 
+/** Whether a message can take back a rule: most say nothing of the kind. */
+export const mayTakeBack = ({ ownText }: ReportMessage): boolean => FOR_GOOD.test(ownText)
+
 export type Permission = 'none' | 'turn' | 'for good'
 
 /** What a sentence of the user allows of what a rule forbids. */

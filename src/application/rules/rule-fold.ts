@@ -12,7 +12,8 @@ import { findEstimator } from '../recording/estimators.js'
 import { isOfType, isReplacement } from '../recording/read-event.js'
 import type { PresenceAfter } from '../../domain/rules/rule.js'
 import { keyOf, rulesIn, statedAt, type ReadableRule } from './find-rules.js'
-import { permissionIn } from './permission.js'
+import { isByUser } from '../working-state/statements.js'
+import { mayTakeBack, permissionIn } from './permission.js'
 import { RuleContext } from './presence.js'
 
 /** A rule while the conversation is read. */
@@ -57,11 +58,11 @@ export class RuleFold {
   }
 
   #message(message: ReportMessage): void {
-    const before = [...this.#messages.values()].at(-1)
     this.#messages.set(message.messageId, message)
-    for (const [key, known] of this.#rules) {
+    const rules = isByUser(message) && mayTakeBack(message) ? [...this.#rules] : []
+    for (const [key, known] of rules) {
       if (known.rule.takenBack !== undefined) continue
-      if (permissionIn(message, before, known.conditions) === 'for good')
+      if (permissionIn(message, undefined, known.conditions) === 'for good')
         this.#rules.set(key, {
           ...known,
           rule: { ...known.rule, takenBack: { ...statedAt(message), text: quote(message.ownText) } },

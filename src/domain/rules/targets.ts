@@ -38,7 +38,7 @@ const ORDINARY =
 
 /** Branches and environments: names only where a rule speaks of pushing, merging, deploying. */
 const BRANCHES =
-  /(?<![\p{Ll}\p{Lu}\p{N}_./-])(?:main|master|develop|trunk|production|prod|staging|live|gh-pages)(?![\p{Ll}\p{Lu}\p{N}_./-])/giu
+  /(?<![\p{Ll}\p{Lu}\p{N}_./-])(?:main|master|develop|trunk|production|prod|staging|live|gh-pages)(?![\p{Ll}\p{Lu}\p{N}_/-]|\.[\w])/giu
 
 /** The word next to a noun such as "table" or "folder" is a name. */
 const NOUN = String.raw`table|tables|folder|directory|dir|file|branch|host|server|database|db|schema|bucket|namespace|cluster|package|module|repo|repository|service|queue|topic|index|collection|column|project|tabelle|ordner|verzeichnis|datei|zweig|branch|datenbank|server|schema|paket|tabla|carpeta|directorio|archivo|rama|base de datos|base|servidor|paquete|esquema`
@@ -119,18 +119,29 @@ export function isNamedIn({ text: target }: Target, text: string): boolean {
 
 const escaped = (text: string): string => text.replaceAll(/[.+?^${}()|[\]\\]/gu, String.raw`\$&`)
 
-/** Whether a path is a target, or under it. */
-export function isUnder(path: string, target: string): boolean {
-  const plain = (text: string): string =>
-    text
-      .toLowerCase()
-      .replaceAll('\\', '/')
-      .replace(/^(?:\.\/|~\/)/u, '')
-      .replace(/\/+(?:\*+\/?)*$/u, '')
-  const [file, wanted] = [plain(path), plain(target)]
-  if (wanted === '') return false
-  const pattern = escaped(wanted)
+/** A path in lower case, without a beginning that says nothing and without the marks of a folder. */
+const plainPath = (text: string): string =>
+  text
+    .toLowerCase()
+    .replaceAll('\\', '/')
+    .replace(/^(?:\.\/|~\/)/u, '')
+    .replace(/\/+(?:\*+\/?)*$/u, '')
+
+const patterns = new Map<string, RegExp | undefined>()
+const MOST_PATTERNS = 20_000
+
+/** The pattern of the paths that are a target or under it; undefined for an empty target. */
+function patternOf(target: string): RegExp | undefined {
+  if (patterns.has(target)) return patterns.get(target)
+  const wanted = plainPath(target)
+  const inner = escaped(wanted)
     .replaceAll('**', '.*')
     .replaceAll(/(?<!\.)\*/gu, '[^/]*')
-  return new RegExp(`(?:^|/)${pattern}(?:/|$)`, 'u').test(file)
+  const pattern = wanted === '' ? undefined : new RegExp(`(?:^|/)${inner}(?:/|$)`, 'u')
+  if (patterns.size >= MOST_PATTERNS) patterns.clear()
+  patterns.set(target, pattern)
+  return pattern
 }
+
+/** Whether a path is a target, or under it. */
+export const isUnder = (path: string, target: string): boolean => patternOf(target)?.test(plainPath(path)) === true

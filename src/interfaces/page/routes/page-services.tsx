@@ -21,6 +21,7 @@ type PageLedger = Pick<
   Ledger,
   'context' | 'messages' | 'log' | 'diff' | 'explain' | 'search' | 'list' | 'totals' | 'forgotten'
 > & {
+  readonly rules: Pick<Ledger['rules'], 'check'>
   readonly admin: Pick<Ledger['admin'], 'verify'>
   readonly editions: Pick<Ledger['editions'], 'list' | 'show' | 'compare'>
 }

@@ -3,7 +3,7 @@ import type { Context, Hono } from 'hono'
 import { html } from 'hono/html'
 import type { RecordedEvent } from '../../../domain/events/index.js'
 import { LedgerError } from '../../../lib/ledger-error.js'
-import type { Difference, DiffOptions } from '../../../library/ledger.js'
+import type { Difference, DiffOptions, RuleCheck } from '../../../library/ledger.js'
 import { link } from '../links.js'
 import { ALL_KINDS, EVENT_KINDS, isEventKind, type KindCounts } from '../reading/event-kinds.js'
 import { soon } from '../reading/soon.js'
@@ -17,6 +17,7 @@ import { coveredBy, Graph, type OpenChunk } from '../views/graph.js'
 import { LogLines, type LogLine } from '../views/log-line.js'
 import { EventDetails, EventList, KindLog, Log, LOG_PART } from '../views/log.js'
 import { explainedLine } from './explained-line.js'
+import { RulesView } from '../views/rules.js'
 import { conversation, param, wholeNumber, type PageServices } from './page-services.js'
 
 /** Time to wait for the losses of the compactions before the table is sent without them. */
@@ -31,6 +32,7 @@ export class RecordRoutes {
     app.get('/cycles', (context) => this.cycles(context))
     app.get('/difference', (context) => this.difference(context))
     app.get('/forgotten', (context) => this.forgotten(context))
+    app.get('/rules', (context) => this.rules(context))
     app.get('/explain', (context) => this.explain(context))
     app.get('/graph', (context) => this.graph(context))
     app.get('/editions', (context) => this.editions(context))
@@ -94,6 +96,20 @@ export class RecordRoutes {
           names={undefined}
           places={await this.page.places(c)}
         />
+      </>,
+    )
+  }
+
+  private async rules(context: Context): Promise<Response> {
+    const c = conversation(context)
+    let checked: RuleCheck | undefined
+    await this.page.options.ledger.rules.check(c, { onConversation: (found) => void (checked = found) })
+    return await this.page.answer(
+      context,
+      { title: 'Rules', c, tab: 'rules' },
+      <>
+        <h2>The user’s rules, and what broke them</h2>
+        {checked === undefined ? null : <RulesView checked={checked} places={await this.page.places(c)} />}
       </>,
     )
   }

@@ -11,11 +11,12 @@ import { many, Name, plain, Time, visible } from './text.js'
 const TABS = [
   { key: '1', tab: 'timeline', name: 'Conversation', path: '/conversation' },
   { key: '2', tab: 'forgotten', name: 'Forgotten', path: '/forgotten' },
-  { key: '3', tab: 'cycles', name: 'Compactions', path: '/cycles' },
-  { key: '4', tab: 'graph', name: 'Sources', path: '/graph' },
-  { key: '5', tab: 'editions', name: 'Editions', path: '/editions' },
-  { key: '6', tab: 'log', name: 'Log', path: '/log' },
-  { key: '7', tab: 'verify', name: 'Verify', path: '/verify' },
+  { key: '3', tab: 'rules', name: 'Rules', path: '/rules' },
+  { key: '4', tab: 'cycles', name: 'Compactions', path: '/cycles' },
+  { key: '5', tab: 'graph', name: 'Sources', path: '/graph' },
+  { key: '6', tab: 'editions', name: 'Editions', path: '/editions' },
+  { key: '7', tab: 'log', name: 'Log', path: '/log' },
+  { key: '8', tab: 'verify', name: 'Verify', path: '/verify' },
 ] as const
 
 /** The title of the start page. */
@@ -37,7 +38,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['e or Enter', 'sources of the line'],
   ['n p', 'next, previous hit'],
   ['/', 'search'],
-  ['1 … 7', 'tabs of the conversation'],
+  ['1 … 8', 'tabs of the conversation'],
   ['Esc', 'close the dialog'],
   ['?', 'show the shortcuts'],
 ]
