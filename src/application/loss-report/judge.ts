@@ -12,7 +12,7 @@ import { isAboutConversation, proofOf, unescaped, type PassageSource } from './p
 import type { Proof } from './proofs.js'
 import type { ReportInput, ReportMessage } from './report-input.js'
 import { Evidence, MOST_SUBJECT_LETTERS } from './evidence.js'
-import { isSaidBy } from './same-words.js'
+import { continuesOtherwise, isSaidBy } from './same-words.js'
 import { createStretches, isEnding, tellingTerms, weightsOf, type Found } from './stretches.js'
 import { nameOf } from '../../domain/tools/call-query.js'
 
@@ -141,7 +141,7 @@ class Judge {
   private verbatimOf(item: Item): Judgement | undefined {
     const wording = item.answer ?? item.text
     const source = squash(wording).length < LEAST_LETTERS ? undefined : this.evidence.findAnywhere(squash(wording))
-    if (source !== undefined && !hasWords(source, wording)) return undefined
+    if (source !== undefined && (!hasWords(source, wording) || isAnother(item, source))) return undefined
     return source === undefined ? undefined : { verdict: 'kept', proof: proofOf(source, wording) }
   }
 
@@ -279,6 +279,10 @@ function hasWords(source: PassageSource, text: string): boolean {
   const pattern = new RegExp(`(?<![\\p{L}\\p{N}])${words.join('[^\\p{L}\\p{N}]*')}(?![\\p{L}\\p{N}])`, 'iu')
   return pattern.test(source.kind === 'line' ? source.text : textOf(source.message))
 }
+
+/** Whether the line with the letters of a rule says another one. */
+const isAnother = ({ kind, text }: Item, source: PassageSource): boolean =>
+  (kind === 'constraint' || kind === 'refusal') && source.kind === 'line' && continuesOtherwise(text, source.text)
 
 const textOf = ({ text, toolCalls = [] }: ReportMessage): string =>
   [text, ...toolCalls.map((call) => unescaped(call.arguments))].join('\n')

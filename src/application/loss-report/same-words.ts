@@ -53,6 +53,24 @@ const sameSide = (sentence: string, text: string): boolean =>
       ),
   )
 
+const EXCEPTION =
+  /(?<![\p{L}])(?:unless|except|other than|apart from|but not|until|only if|only when|if not|außer|es sei denn|bis auf|solange|salvo|excepto|a menos que|hasta que|sauf|à moins)(?![\p{L}])|除非|除了|以外|ただし|場合を除|限り|제외/iu
+
+/** Whether a text adds an exception or a condition to a sentence. */
+const addsException = (sentence: string, text: string): boolean => EXCEPTION.test(text) && !EXCEPTION.test(sentence)
+
+/**
+ * Whether a text that has the letters of a sentence goes on to say something else: the last name is longer, or an exception
+ * follows.
+ */
+export function continuesOtherwise(sentence: string, text: string): boolean {
+  const words = sentence.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+  const end = /[\p{Script=Latin}\p{Script=Cyrillic}\p{N}]$/u.test(words.at(-1) ?? '') ? '(?![\\p{L}\\p{N}_])' : ''
+  const pattern = new RegExp(`${words.join('[^\\p{L}\\p{N}]*')}${end}(?<rest>[^.!?。！？\\n]*)`, 'iu')
+  const found = pattern.exec(text)
+  return found === null || addsException(sentence, found.groups?.['rest'] ?? '')
+}
+
 /** How many pieces of the text stand between the first and the last that the wanted ones cover, and are not wanted. */
 function addedWithin(wanted: readonly string[], content: readonly string[]): number {
   const set = new Set(wanted)
@@ -80,7 +98,8 @@ function isSaid(
       isNegated(clause.text) === isNegated(candidate.text) &&
       isDenied(clause.text) === isDenied(candidate.text) &&
       !permits(clause.text, candidate.text) &&
-      sameSide(clause.text, candidate.text),
+      sameSide(clause.text, candidate.text) &&
+      !addsException(clause.text, candidate.text),
   )
 }
 

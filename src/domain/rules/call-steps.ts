@@ -40,11 +40,15 @@ const SQL_DELETES = /\b(?:drop|delete\s+from|truncate)\b/iu
 const SQL_CHANGES =
   /\b(?:insert\s+into|update\s+\S+\s+set|delete\s+from|drop\s+(?:table|database|schema|index|view|column)|truncate|alter\s+(?:table|database|schema|role)|create\s+(?:table|index|view|database|schema|unique)|replace\s+into|merge\s+into|grant\b|revoke\b|copy\s+\S+\s+from|vacuum\s+full)\b/iu
 
-/** Whether a text is SQL, and what it does. */
-function sqlActions(text: string): ReadonlySet<Action> | undefined {
-  if (SQL_CHANGES.test(text)) return new Set<Action>(SQL_DELETES.test(text) ? ['change', 'delete'] : ['change'])
-  return SQL_READS.test(text) ? new Set<Action>(['read']) : undefined
-}
+const READING: ReadonlySet<Action> = new Set<Action>(['read'])
+
+/** What a text does if it is SQL that changes something. */
+const sqlChanges = (text: string): ReadonlySet<Action> | undefined =>
+  SQL_CHANGES.test(text) ? new Set<Action>(SQL_DELETES.test(text) ? ['change', 'delete'] : ['change']) : undefined
+
+/** What a text does; undefined if it is no SQL. */
+const sqlActions = (text: string): ReadonlySet<Action> | undefined =>
+  sqlChanges(text) ?? (SQL_READS.test(text) ? READING : undefined)
 
 /** Names in a text: words with their marks, and their parts between colons, slashes and equals signs. */
 function namesIn(text: string): string[] {
@@ -59,6 +63,9 @@ function namesIn(text: string): string[] {
     ),
   ].filter((name) => name !== '')
 }
+
+/** A copy changes its target only. */
+const COPIES = /^(?:cp|copy-item|scp|rsync|ln)$/u
 
 const NO_AMOUNTS: CallStep['amounts'] = []
 
@@ -105,10 +112,13 @@ function stepsOfPart(part: string, depth: number): CallStep[] {
         command: [],
       },
     ]
-  const sql = SQL_CLIENT.test(program) ? sqlActions(words.slice(1).join(' ')) : undefined
+  const isFed = /(?<!<)<(?![<(])/u.test(head) || /(?:^|\s)(?:-f|--file)\s+\S+\.sql/u.test(plain)
+  // A file of statements may change anything.
+  const sql = !SQL_CLIENT.test(program)
+    ? undefined
+    : (sqlChanges(words.slice(1).join(' ')) ?? (isFed ? new Set<Action>(['change']) : READING))
   const actions = new Set<Action>(sql ?? [])
   for (const { action, command } of ACTIONS) if (command?.test(text.toLowerCase()) === true) actions.add(action)
-  const isFed = /(?<!<)<(?![<(])/u.test(head) || /(?:^|\s)(?:-f|--file)\s+\S+\.sql/u.test(plain)
   const isDry = DRY.test(plain)
   const reads =
     isDry ||
@@ -126,7 +136,8 @@ function stepsOfPart(part: string, depth: number): CallStep[] {
   if (!isDry) actions.add('run')
   if (reads) actions.add('read')
   // A search pattern and a printed expression are texts.
-  const acted = target === undefined ? operands : [...operands, target]
+  const own = COPIES.test(program) ? [program, ...operands.slice(-1)] : operands
+  const acted = target === undefined ? own : [...own, target]
   return [
     {
       actions,

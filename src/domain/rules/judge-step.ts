@@ -6,13 +6,15 @@ import { isProgram, isUnder, type Target } from './targets.js'
 
 const programOf = ({ command }: CallStep): string | undefined => command?.[0]?.replace(/^.*[/\\]/u, '')
 
-/** Whether the words of a command are in a step, in their order, the program first. */
+/** Whether the words of a command are in a step, in their order, the program first; `-rf` is `-fr` and `-r -f`. */
 function runsCommand(step: CallStep, text: string): boolean {
   const [program, ...words] = text.split(/\s+/u)
   const { command } = step
   if (command === undefined || programOf(step) !== program) return false
+  const short = command.filter((each) => /^-[a-z]+$/u.test(each)).join('')
   let from = 1
   for (const word of words) {
+    if (/^-[a-z]{2,}$/u.test(word) && Array.from(word.slice(1)).every((letter) => short.includes(letter))) continue
     const at = command.findIndex((each, index) => index >= from && isSameWord(each, word))
     if (at < 0) return false
     if (!word.startsWith('-')) from = at + 1
@@ -20,12 +22,8 @@ function runsCommand(step: CallStep, text: string): boolean {
   return true
 }
 
-/** `-rf` is `-fr` and `-r -f`; a flag may have a value. */
-function isSameWord(given: string, wanted: string): boolean {
-  if (given === wanted || given.startsWith(`${wanted}=`)) return true
-  if (!/^-[a-z]{2,}$/u.test(wanted) || !/^-[a-z]+$/u.test(given)) return false
-  return Array.from(wanted.slice(1)).every((letter) => given.includes(letter))
-}
+/** A flag may have a value. */
+const isSameWord = (given: string, wanted: string): boolean => given === wanted || given.startsWith(`${wanted}=`)
 
 /** Whether a step has a name: equal, or a part between dots, colons and slashes. */
 const hasName = (step: CallStep, text: string): boolean =>
@@ -66,7 +64,9 @@ function actionsOf(actions: readonly Action[], targets: readonly Target[]): read
 function isForbidden(step: CallStep, actions: readonly Action[], targets: readonly Target[]): boolean {
   const wanted = actionsOf(actions, targets)
   const reads = wanted.includes('read')
-  if (step.reads && !reads) return false
+  // A program or a command is not to be run, whatever it does. A step that only says what it would do has no `run`.
+  const isRun = targets.some((target) => isCommand(target) || isProgram(target))
+  if (step.reads && !reads && !isRun) return false
   if (!wanted.some((action) => includes(action, step.actions)) && !(reads && step.reads)) return false
   if (targets.length === 0) return true
   const commands = targets.filter(isCommand)

@@ -48,7 +48,7 @@ const ANY_OBJECT = new Set(
   again time moment place day machine system production prod even quick fix typo reason circumstance circumstances case hand manually new
   dependency dependencies package packages library libraries tool tools command commands flag hook hooks history shared local yourself own
   service services stuff matter happens want single row rows line lines data content contents thing bit all any whole entire under inside
-  within there it them that this hands limits reason exception exceptions agent you me us team here out away alone careful strictly
+  within there it them that this hands limits dentro innerhalb dans darin reason exception exceptions agent you me us team here out away alone careful strictly
   absolutely really write writes writing read directly first explicitly explicit written chat go ahead word
   nichts etwas alles dateien datei ordner verzeichnis zweig direkt umständen fall fälle mal selbst neue neuen pakete paket bibliotheken code
   tabelle datenbank server irgendwas einfach eigenmächtig vorher finger hand egal

@@ -6,7 +6,7 @@ import { isFunctionWord, termCounts } from './terms.js'
 
 /** Words of other languages without content: articles, pronouns, prepositions, auxiliaries, modal verbs, courtesies. */
 const SMALL_WORDS: ReadonlySet<string> = new Set(
-  `may must shall user users please keep kept done make need want
+  `may must shall user users please keep kept done make need want never always cannot
   der die das den dem des ein eine einen einem einer eines ich du er sie es wir ihr mir mich dir dich uns euch ihn ihm ihnen mein dein
   sein ist sind war waren wird werden wurde wurden sei hat haben hatte habe muss müssen soll sollen sollte darf dürfen kann können mag
   und oder aber sondern auch noch schon bitte in im an am auf aus bei beim mit nach von vom zu zum zur für um über unter durch so da dann

@@ -1,0 +1,186 @@
+/** The rules of a conversation: found, broken, allowed, taken back, and whether the context had them. */
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { openLedger, type Ledger, type MessageInput, type RuleCheck } from '../../src/index.js'
+
+let ledger: Ledger | undefined
+afterEach(async () => {
+  await ledger?.close()
+  ledger = undefined
+})
+
+/** A call of a shell, and its result. */
+let calls = 0
+function shell(command: string, result = 'done'): MessageInput[] {
+  calls += 1
+  const id = `call_${String(calls)}`
+  return [
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id, type: 'function', function: { name: 'Bash', arguments: JSON.stringify({ command }) } }],
+    },
+    { role: 'tool', tool_call_id: id, content: result },
+  ]
+}
+const user = (content: string): MessageInput => ({ role: 'user', content })
+const agent = (content: string): MessageInput => ({ role: 'assistant', content })
+
+/** Records messages; `compact` stands for a compaction by another program with this summary. */
+type Entry = MessageInput | { readonly summary: string }
+
+async function checked(entries: readonly Entry[]): Promise<RuleCheck> {
+  ledger ??= await openLedger({ store: 'memory' })
+  let number = 0
+  for (const entry of entries) {
+    number += 1
+    if ('summary' in entry) {
+      const inserted = { role: 'user' as const, content: entry.summary }
+      await ledger.transcripts.observe('c', {
+        program: 'agent',
+        compaction: {
+          sourceId: `compaction-${String(number)}`,
+          trigger: 'manual',
+          summary: { kind: 'text', text: entry.summary },
+          context: [{ inserted, isSummary: true }],
+        },
+      })
+    } else
+      await ledger.transcripts.observe('c', { program: 'agent', messages: [{ id: `m${String(number)}`, ...entry }] })
+  }
+  let found: RuleCheck | undefined
+  await ledger.rules.check('c', { onConversation: (check) => void (found = check) })
+  if (found === undefined) throw new Error('no check')
+  return found
+}
+
+const RULE = 'Never push to main.'
+
+describe('a break, and whether the rule was in the context', () => {
+  it('the rule was in the context', async () => {
+    const { rules } = await checked([user(RULE), ...shell('git push origin main')])
+    expect(rules).toMatchObject([
+      {
+        id: 'r2.1',
+        text: RULE,
+        verdict: 'broken',
+        breaks: [{ words: 'git push origin main', context: { presence: 'there' } }],
+      },
+    ])
+  })
+
+  it('the summary of the second compaction dropped it', async () => {
+    const { rules } = await checked([
+      user(RULE),
+      ...shell('npm test'),
+      { summary: 'Never push to main. The tests pass.' },
+      user('Go on with the parser.'),
+      { summary: 'The parser is next.' },
+      ...shell('git push origin main'),
+      user('I told you not to do that!'),
+    ])
+    expect(rules).toMatchObject([
+      {
+        presences: [
+          { cycle: 1, presence: 'there' },
+          { cycle: 2, presence: 'gone' },
+        ],
+        breaks: [{ context: { presence: 'gone', sinceCycle: 2 }, noticed: { by: 'user' } }],
+      },
+    ])
+  })
+
+  it('the summary made another rule of it', async () => {
+    const { rules } = await checked([
+      user(RULE),
+      { summary: 'Never push to develop.' },
+      ...shell('git push origin main'),
+      agent('I should not have pushed to main.'),
+    ])
+    expect(rules[0]?.breaks).toMatchObject([{ context: { sinceCycle: 1 }, noticed: { by: 'agent' } }])
+    expect(rules[0]?.breaks[0]?.context.presence).not.toBe('there')
+  })
+
+  it('a rule that was said again after the compaction was there', async () => {
+    const { rules } = await checked([user(RULE), { summary: 'Go on.' }, user(RULE), ...shell('git push origin main')])
+    expect(rules).toMatchObject([{ breaks: [{ context: { presence: 'there' } }] }])
+    expect(rules).toHaveLength(1)
+  })
+})
+
+describe('no break', () => {
+  it.each([
+    ['before the rule', [...shell('git push origin main'), user(RULE)]],
+    ['another branch', [user(RULE), ...shell('git push origin topic')]],
+    ['allowed in this turn', [user(RULE), user('Yes, push to main this once.'), ...shell('git push origin main')]],
+    [
+      'the answer to a question',
+      [user(RULE), agent('Shall I push to main now?'), user('yes'), ...shell('git push origin main')],
+    ],
+    [
+      'taken back',
+      [
+        user(RULE),
+        user('You may push to main again from now on.'),
+        agent('Good.'),
+        user('Next.'),
+        ...shell('git push origin main'),
+      ],
+    ],
+    [
+      'refused by the user',
+      [
+        user(RULE),
+        ...shell(
+          'git push origin main',
+          "The user doesn't want to proceed with this tool use. The tool use was rejected.",
+        ),
+      ],
+    ],
+    ['a question', [user('Should we never push to main?'), ...shell('git push origin main')]],
+    ['a quotation', [user('> Never push to main.\nWhat does this mean?'), ...shell('git push origin main')]],
+  ] as const)('%s', async (_name, entries) => {
+    const { rules } = await checked(entries)
+    expect(rules.flatMap(({ breaks }) => breaks)).toEqual([])
+  })
+
+  it('allowed for one turn only: the next turn breaks it', async () => {
+    const { rules } = await checked([
+      user(RULE),
+      user('Yes, push to main this once.'),
+      ...shell('git push origin main'),
+      user('Now the docs.'),
+      ...shell('git push origin main'),
+    ])
+    expect(rules.flatMap(({ breaks }) => breaks)).toHaveLength(1)
+  })
+
+  it('taken back and stated again: it counts from then on', async () => {
+    const { rules } = await checked([
+      user(RULE),
+      user('You may push to main again from now on.'),
+      ...shell('git push origin main'),
+      user(RULE),
+      ...shell('git push origin main'),
+    ])
+    expect(rules.flatMap(({ breaks }) => breaks)).toHaveLength(1)
+  })
+})
+
+it('a rule of a file applies from the beginning, and each names its line', async () => {
+  ledger = await openLedger({ store: 'memory' })
+  await ledger.append('c', [user('Hello'), ...shell('git push --force')])
+  const files = [
+    { name: 'AGENTS.md', text: '# Rules\n\n- Never force-push.\n- The harbour is old.\n```\nnever run this\n```\n' },
+  ]
+  const { rules } = await ledger.rules.list('c', { files })
+  expect(rules).toMatchObject([{ id: 'AGENTS.md:3', source: 'file', text: 'Never force-push.' }])
+  const totals = await ledger.rules.check('c', { files })
+  expect(totals).toMatchObject({ rules: 1, judged: 1, broken: 1, breaks: 1 })
+})
+
+it('an answer in another language breaks a rule about the language', async () => {
+  const answer =
+    'I have changed the parser, and all of the tests are green now. The next step is the export of the table, which is in the module of the harbour.'
+  const { rules } = await checked([user('Please answer in German.'), agent(answer)])
+  expect(rules).toMatchObject([{ verdict: 'broken', breaks: [{ words: 'an answer in English' }] }])
+})

@@ -1,0 +1,232 @@
+/** Which calls break a rule: each rule against calls that break it and calls that only look like it. */
+import { describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import { stepsOf } from '../../src/domain/rules/call-steps.js'
+import { breaks } from '../../src/domain/rules/judge-step.js'
+import { readRule } from '../../src/domain/rules/read-rule.js'
+
+const NOTHING_RAN = { ranSince: () => false }
+
+/** Whether one of the steps of a call breaks one of the conditions of a rule. */
+function isBroken(rule: string, name: string, args: unknown): boolean {
+  const read = readRule(rule)
+  if ('unjudged' in read) throw new Error(`not judged: ${rule}: ${read.unjudged}`)
+  const steps = stepsOf({ name, arguments: JSON.stringify(args) })
+  return steps.some((step) => read.conditions.some((condition) => breaks(step, condition, NOTHING_RAN)))
+}
+
+interface Case {
+  readonly rule: string
+  /** Commands that break it. */
+  readonly breaking: readonly string[]
+  /** Commands that do not. */
+  readonly keeping: readonly string[]
+}
+
+const CASES: readonly Case[] = [
+  {
+    rule: 'Never push to main.',
+    breaking: ['git push origin main', 'git add -A && git push -u origin main', 'sudo git push origin HEAD:main'],
+    keeping: [
+      'git push origin feature/main-menu',
+      'git log main',
+      'git commit -m "push to main"',
+      'git fetch origin main',
+    ],
+  },
+  {
+    rule: 'No force-pushes, please.',
+    breaking: ['git push --force origin topic', 'git push -f', 'git push --force-with-lease'],
+    keeping: ['git push origin topic', 'echo "git push --force" >> notes.md', 'grep -rn "push --force" docs'],
+  },
+  {
+    rule: 'Do not touch the billing_events table.',
+    breaking: [
+      'psql -c "DELETE FROM billing_events WHERE id = 7"',
+      'psql shop -c "update billing_events set paid = true"',
+      'psql -c "DROP TABLE public.billing_events"',
+    ],
+    keeping: [
+      'psql -c "SELECT * FROM billing_events"',
+      'psql -c "DELETE FROM billing_events_archive"',
+      'grep -rn billing_events src',
+      'cat docs/billing_events.md',
+    ],
+  },
+  {
+    rule: 'Never run `terraform apply` yourself.',
+    breaking: ['terraform apply', 'cd infra && terraform apply -auto-approve'],
+    keeping: [
+      'terraform plan',
+      'terraform apply --help',
+      'echo "terraform apply" > steps.md',
+      'grep "terraform apply" Makefile',
+    ],
+  },
+  {
+    rule: 'Please use pnpm instead of npm.',
+    breaking: ['npm install lodash', 'cd web && npm run build'],
+    keeping: ['pnpm add lodash', 'cat npm-shrinkwrap.json', 'grep npm README.md'],
+  },
+  {
+    rule: 'Keep your hands off src/legacy, it is frozen.',
+    breaking: [
+      'sed -i s/a/b/ src/legacy/tax.ts',
+      'rm -r src/legacy',
+      'mv src/legacy/a.ts src/new/a.ts',
+      'echo x > src/legacy/a.ts',
+    ],
+    keeping: ['cat src/legacy/tax.ts', 'sed -i s/a/b/ src/legacy-new/tax.ts', 'ls src/legacy', 'git diff src/legacy'],
+  },
+  {
+    rule: 'Never commit with --no-verify.',
+    breaking: ['git commit --no-verify -m "fix"'],
+    keeping: ['git commit -m "explain --no-verify"', 'git push --dry-run', 'git commit -m fix'],
+  },
+  {
+    rule: "Don't ever use rm -rf on this machine.",
+    breaking: ['rm -rf build', 'rm -fr build', 'find . -name x && rm -r -f build'],
+    keeping: ['rm build/a.txt', 'echo "rm -rf" >> notes.md'],
+  },
+  {
+    rule: 'Only push to feature/berth-map.',
+    breaking: ['git push origin develop'],
+    keeping: ['git push origin feature/berth-map', 'git pull origin develop', 'git push'],
+  },
+  {
+    rule: 'Niemals direkt auf den Branch produktion pushen.',
+    breaking: ['git push origin produktion'],
+    keeping: ['git push origin produktion-test', 'git diff produktion'],
+  },
+  {
+    rule: 'No toques nada dentro de /opt/nominas.',
+    breaking: ['rm /opt/nominas/a.csv', 'cp x.csv /opt/nominas/'],
+    keeping: ['cat /opt/nominas/a.csv', 'cp /opt/nominas/a.csv /tmp/'],
+  },
+  {
+    rule: 'config/production.yml には絶対に触らないでください。',
+    breaking: ['sed -i s/a/b/ config/production.yml'],
+    keeping: ['cat config/production.yml', 'sed -i s/a/b/ config/staging.yml'],
+  },
+  {
+    rule: '不要修改 src/core 目录下的文件。',
+    breaking: ['sed -i s/a/b/ src/core/index.ts'],
+    keeping: ['cat src/core/index.ts', 'sed -i s/a/b/ src/core2/index.ts'],
+  },
+]
+
+/** The forms in which programs call a shell. */
+const SHELLS: readonly (readonly [string, (command: string) => unknown])[] = [
+  ['Bash', (command) => ({ command })],
+  ['shell', (command) => ({ command: ['bash', '-lc', command] })],
+  ['exec_command', (cmd) => ({ cmd })],
+  ['run_shell_command', (command) => ({ command, description: 'a command' })],
+  ['bash', (command) => ({ command, timeout: 10 })],
+]
+
+describe.each(CASES)('$rule', ({ rule, breaking, keeping }) => {
+  it.each(breaking)('is broken by %s', (command) => {
+    for (const [name, args] of SHELLS)
+      expect({ name, isBroken: isBroken(rule, name, args(command)) }).toEqual({ name, isBroken: true })
+  })
+
+  it.each(keeping)('is kept by %s', (command) => {
+    for (const [name, args] of SHELLS)
+      expect({ name, isBroken: isBroken(rule, name, args(command)) }).toEqual({ name, isBroken: false })
+  })
+})
+
+describe('calls of editors and other tools', () => {
+  it('a change of a file breaks a rule about its folder; reading it does not', () => {
+    const rule = 'Do not edit anything in db/migrations.'
+    for (const name of ['Edit', 'Write', 'edit', 'write_file', 'replace', 'apply_patch'])
+      expect({
+        name,
+        is: isBroken(
+          rule,
+          name,
+          name === 'apply_patch'
+            ? { input: '*** Begin Patch\n*** Update File: db/migrations/1.sql\n*** End Patch' }
+            : {
+                file_path: '/home/dev/app/db/migrations/1.sql',
+                path: 'db/migrations/1.sql',
+                content: 'x',
+                old_string: 'a',
+                new_string: 'b',
+              },
+        ),
+      }).toEqual({ name, is: true })
+    for (const name of ['Read', 'read_file', 'view'])
+      expect(isBroken(rule, name, { file_path: 'db/migrations/1.sql', path: 'db/migrations/1.sql' })).toBe(false)
+    expect(isBroken(rule, 'Write', { file_path: 'docs/a.md', content: 'see db/migrations/1.sql' })).toBe(false)
+  })
+
+  it('an amount above a limit breaks it', () => {
+    const rule = 'For refunds the cap is 150 dollars.'
+    expect(isBroken(rule, 'issue_refund', { order: 'A-1', amount: 180 })).toBe(true)
+    expect(isBroken(rule, 'issue_refund', { order: 'A-1', amount_cents: 14_000 })).toBe(false)
+    expect(isBroken(rule, 'get_refund', { order: 'A-900' })).toBe(false)
+  })
+
+  it('a message to another address breaks a rule about the only one', () => {
+    const rule = 'Only send incident reports to ops@harbour.example.'
+    expect(isBroken(rule, 'send_email', { to: 'all@harbour.example', body: 'x' })).toBe(true)
+    expect(isBroken(rule, 'send_email', { to: 'ops@harbour.example', body: 'not for all@harbour.example' })).toBe(false)
+  })
+})
+
+describe('rules that calls cannot be compared with', () => {
+  it.each([
+    'The invoice module must stay in integer cents.',
+    'Never commit secrets.',
+    'Never change the public methods in src/api.ts.',
+    'No deploys on Fridays.',
+    'Keep the summaries short.',
+  ])('%s', (rule) => {
+    expect(readRule(rule)).toMatchObject({ unjudged: expect.stringMatching(/^it /u) })
+  })
+})
+
+describe('law: a name decides', () => {
+  const letters = fc.stringMatching(/^[a-z]{4,9}$/u)
+  const name = fc.tuple(letters, letters).map(([a, b]) => `${a}_${b}`)
+
+  it('a rule about a table is broken by a change of that table, and by none of another', () => {
+    fc.assert(
+      fc.property(
+        name,
+        name,
+        fc.constantFrom('Never write to the', 'Do not touch the', 'Please never change the'),
+        (table, other, begin) => {
+          fc.pre(table !== other)
+          const rule = `${begin} ${table} table.`
+          const sql = (statement: string) => ({ command: `psql -c "${statement}"` })
+          expect(isBroken(rule, 'Bash', sql(`UPDATE ${table} SET a = 1`))).toBe(true)
+          expect(isBroken(rule, 'Bash', sql(`UPDATE ${other} SET a = 1`))).toBe(false)
+          expect(isBroken(rule, 'Bash', sql(`UPDATE ${table}_old SET a = 1`))).toBe(false)
+          expect(isBroken(rule, 'Bash', sql(`SELECT * FROM ${table}`))).toBe(false)
+          expect(isBroken(rule, 'Write', { file_path: `docs/${other}.md`, content: table })).toBe(false)
+        },
+      ),
+    )
+  })
+
+  it('no text of a rule and no arguments make it throw', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ maxLength: 200 }),
+        fc.string({ maxLength: 200 }),
+        fc.constantFrom('Bash', 'Edit', 'x', 'send_email'),
+        (rule, text, tool) => {
+          const read = readRule(rule)
+          const steps = [
+            ...stepsOf({ name: tool, arguments: text }),
+            ...stepsOf({ name: tool, arguments: JSON.stringify({ command: text, path: text, to: [text, { text }] }) }),
+          ]
+          if ('unjudged' in read) return
+          for (const step of steps) for (const condition of read.conditions) breaks(step, condition, NOTHING_RAN)
+        },
+      ),
+    )
+  })
+})
