@@ -30,7 +30,7 @@ const USER_NOTICES =
   /(?<![\p{L}])(?:i (?:told|asked|said)|(?:were|are)(?:n['’]t| not) supposed|why (?:did|would|are) you|what did i say|not what i|you (?:just )?(?:broke|ignored|violated)|the rule|don['’]t do that|against|ich (?:hatte|habe) (?:doch )?gesagt|warum hast|du solltest|te dije|dije que|por qué|no tenías|habíamos)(?![\p{L}])|言った|言いました|なぜ|どうして|我说过|不是说|为什么/iu
 
 const NAMES_RESULT =
-  /(?:^|\n)\s*\[(?<commit>[\w./-]+)(?: \(root-commit\))? [0-9a-f]{6,}\]|\S+\s+->\s+(?<push>[\w./-]+)|branch '(?<set>[\w./-]+)' set up/gu
+  /\[(?<commit>[\w./-]+)(?: \(root-commit\))? [0-9a-f]{6,}\]|\S+\s+->\s+(?<push>[\w./-]+)|branch '(?<set>[\w./-]+)' set up/gu
 
 /** The branches that the result of git names: a push without a branch pushes to these. */
 const branchesIn = (result: string): string[] =>
@@ -41,9 +41,10 @@ const branchesIn = (result: string): string[] =>
 const BRANCH_ACTIONS: readonly Action[] = ['commit', 'push', 'merge']
 
 /** The steps of a call, with the branches that its result names. */
-function stepsOfWork({ call, result }: Work): readonly CallStep[] {
+function stepsOfWork({ call, by, result }: Work): readonly CallStep[] {
   const branches = result === undefined ? [] : branchesIn(result.text)
-  return stepsOf(call).map((step) =>
+  const steps = stepsOf(call).map((step) => (by.at === undefined ? step : { ...step, at: by.at }))
+  return steps.map((step) =>
     branches.length > 0 && BRANCH_ACTIONS.some((action) => includes(action, step.actions))
       ? { ...step, names: [...step.names, ...branches] }
       : step,

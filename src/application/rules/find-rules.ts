@@ -3,7 +3,7 @@ import { contentWords } from '../../domain/text/content-words.js'
 import { refusalIn } from '../../domain/text/refusals.js'
 import { statesRule } from '../../domain/text/rules.js'
 import { aroundPasted } from '../../domain/text/speech.js'
-import { readRule, type Condition } from '../../domain/rules/read-rule.js'
+import { isReference, readRule, type Condition } from '../../domain/rules/read-rule.js'
 import type { Rule, StatedAt } from '../../domain/rules/rule.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
 import { isByUser, sentencesOfUser } from '../working-state/statements.js'
@@ -28,10 +28,11 @@ export const statedAt = ({ revision, messageId, at }: ReportMessage): StatedAt =
   ...(at === undefined ? {} : { at }),
 })
 
+/** A rule before its words are read. */
+type GivenRule = Pick<Rule, 'id' | 'text' | 'source' | 'since' | 'standing'>
+
 /** A rule that nothing is known of but its words. */
-export function ruleOf(
-  given: Pick<Rule, 'id' | 'text' | 'source' | 'since' | 'standing'>,
-): Pick<ReadableRule, 'rule' | 'conditions'> {
+export function ruleOf(given: GivenRule): Pick<ReadableRule, 'rule' | 'conditions'> {
   const read = readRule(given.text)
   return 'unjudged' in read
     ? { rule: { ...given, unjudged: read.unjudged }, conditions: [] }
@@ -51,22 +52,27 @@ function textsOf(
 export function rulesIn(message: ReportMessage): ReadableRule[] {
   const found = textsOf(message)
   if (found === undefined) return []
-  return sentencesOfUser(found.text).flatMap((sentence, at) =>
-    statesRule(sentence)
-      ? [
-          {
-            ...ruleOf({
-              id: `r${String(message.revision)}.${String(at + 1)}`,
-              text: flat(sentence),
-              source: found.source,
-              standing: 'found',
-              since: statedAt(message),
-            }),
-            statedBy: [message],
-          },
-        ]
-      : [],
-  )
+  const sentences = sentencesOfUser(found.text)
+  return sentences.flatMap((sentence, at) => {
+    if (!statesRule(sentence)) return []
+    const given = {
+      id: `r${String(message.revision)}.${String(at + 1)}`,
+      source: found.source,
+      standing: 'found' as const,
+      since: statedAt(message),
+    }
+    return [{ ...withReference({ ...given, text: flat(sentence) }, sentences[at - 1]), statedBy: [message] }]
+  })
+}
+
+const MOST_REFERENCE = 200
+
+/** A rule that names nothing may be about what the sentence before it names: "parser.ts is Aiko's. Keep away from it." */
+function withReference(given: GivenRule, before: string | undefined): Pick<ReadableRule, 'rule' | 'conditions'> {
+  const alone = ruleOf(given)
+  if (alone.conditions.length > 0 || before === undefined || before.length > MOST_REFERENCE) return alone
+  const both = ruleOf({ ...given, text: `${flat(before)} ${given.text}` })
+  return both.conditions.length > 0 && isReference(given.text) ? both : alone
 }
 
 /** A line of a rule file that is longer than a rule. */

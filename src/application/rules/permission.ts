@@ -14,7 +14,7 @@ const FOR_GOOD =
 const ONCE =
   /(?<![\p{L}])(?:once|just this|only this|this time|one[- ]time|for now|today|ausnahmsweise|diesmal|dieses (?:eine )?mal|einmal|por esta vez|esta vez|solo hoy|una vez)(?![\p{L}])|今回|今日だけ|一度だけ|这次|这一次|就这|仅此/iu
 const UNDO =
-  /(?<![\p{L}])(?:undo|revert|roll (?:it|that|this)? ?back|put (?:it|that|them) back|restore|rückgängig|zurücknehmen|nimm\b.*\bzurück|deshaz|deshacer|revierte|revertir|restaura)(?![\p{L}])|戻して|元に戻|取り消して|撤销|还原|恢复/iu
+  /(?<![\p{L}])(?:undo|revert|roll (?:it|that|this)? ?back|put (?:it|that|them) back|restore|rückgängig|zurücknehmen|nimm\b.*\bzurück|deshaz\p{L}*|desház\p{L}*|revi[eé]rt\p{L}*|revertir|restaura)(?![\p{L}])|戻して|元に戻|取り消して|撤销|还原|恢复/iu
 
 const matches = (pattern: RegExp, text: string): boolean =>
   new RegExp(pattern.source, pattern.flags.replace('g', '')).test(text)
@@ -41,6 +41,8 @@ const subjectOf = (
       return { actions: [], targets: [condition.command, condition.flag] }
     case 'cap':
       return { actions: [condition.action], targets: [] }
+    case 'window':
+      return condition
     case 'language':
       return { actions: [], targets: [] }
   }
@@ -48,7 +50,9 @@ const subjectOf = (
 
 /** Whether a clause is about what a condition forbids. */
 function isAbout(clause: string, condition: Condition, isWeak: boolean): boolean {
-  const { actions, targets } = subjectOf(condition)
+  const { actions, targets: all } = subjectOf(condition)
+  // An area is not named by its name.
+  const targets = all.filter(({ kind }) => kind !== 'area')
   const names = targets.some((target) => isNamedIn(target, clause))
   const acts = hasAction(clause, actions)
   if (targets.length === 0) return acts

@@ -38,6 +38,8 @@ function keyOf(condition: Condition): string {
       return `with ${condition.command.text} ${condition.flag.text}`
     case 'cap':
       return `cap ${condition.action} ${String(condition.most)}`
+    case 'window':
+      return `window ${sorted(condition.actions)} ${keyOfTargets(condition.targets)} ${String(condition.from)} ${String(condition.to)} ${String(condition.isAllowed)}`
     case 'language':
       return `language ${condition.language}`
   }

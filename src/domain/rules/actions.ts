@@ -80,11 +80,11 @@ export const ACTIONS: readonly ActionRow[] = [
   {
     action: 'deploy',
     words: words(
-      String.raw`deploy(?:s|ed|ing|ments?)?|deployen|rollouts?|roll(?:ing)? out|ship(?:ping)?|ausrollen|ausgerollt|despleg\p{L}*|despli\p{L}*`,
+      String.raw`deploy(?:s|ed|ing|ments?)?|deployen|rollouts?|roll(?:ing)? out|ship(?:ping)?|ausrollen|ausgerollt|einspiel\p{L}*|eingespielt|aufspiel\p{L}*|releas(?:e|es|ed|ing)|despleg\p{L}*|despli\p{L}*`,
       'デプロイ|リリース|部署|上线|发布到',
     ),
     command:
-      /^(?:kubectl\b.*\b(?:apply|rollout|set image|replace)\b|helm\b.*\b(?:upgrade|install)\b|terraform (?:-\S+ )?(?:apply|destroy)\b|(?:fly|flyctl|vercel|netlify|serverless|sls|cdk|pulumi|gcloud|eb|heroku|wrangler|cap)\b.*(?:\b(?:deploy|up|release)\b|--prod)|vercel$|(?:make|just|npm run|pnpm(?: run)?|yarn(?: run)?|rake|bundle exec cap) .*\b(?:deploy|release|rollout)|(?:bash |sh |\.\/)?\S*deploy\S*\.(?:sh|py|mjs|js|ts)\b|ansible-playbook\b|\.\/(?:bin\/|scripts\/)?deploy\b)/u,
+      /^(?:kubectl\b.*\b(?:apply|rollout|set image|replace|scale|patch)\b|helmfile\b.*\b(?:apply|sync|destroy)\b|argocd app sync\b|skaffold (?:run|deploy)\b|docker stack deploy\b|helm\b.*\b(?:upgrade|install)\b|terraform (?:-\S+ )?(?:apply|destroy)\b|(?:fly|flyctl|vercel|netlify|serverless|sls|cdk|pulumi|gcloud|eb|heroku|wrangler|cap)\b.*(?:\b(?:deploy|up|release)\b|--prod)|vercel$|(?:make|just|npm run|pnpm(?: run)?|yarn(?: run)?|rake|bundle exec cap) .*\b(?:deploy|release|rollout)|(?:bash |sh |\.\/)?\S*deploy\S*\.(?:sh|py|mjs|js|ts)\b|ansible-playbook\b|\.\/(?:bin\/|scripts\/)?deploy\b)/u,
     tool: /deploy|release|rollout/u,
     isTelling: true,
   },
@@ -120,9 +120,10 @@ export const ACTIONS: readonly ActionRow[] = [
   {
     action: 'send',
     words: words(
-      String.raw`send(?:s|ing)?|e?-?mail(?:s|ing)?|messag(?:e|es|ing)|post(?:s|ing)? (?:to|in)|notify|contact|write to (?:the )?(?:customers?|clients?)|schick\p{L}*|send(?:e|en|et)|versend\p{L}*|env[ií]\p{L}+|mand(?:es|ar)|correos?`,
+      String.raw`send(?:s|ing)?|e?-?mail(?:s|ing)?|messag(?:e|es|ing)|post(?:s|ing)? (?:to|in)|notify|contact|receiv(?:e|es|ing)|erhalten|erhält|recib\p{L}+|write to (?:the )?(?:customers?|clients?)|schick\p{L}*|send(?:e|en|et)|versend\p{L}*|env[ií]\p{L}+|mand(?:es|ar)|correos?`,
       '送信|送ら|送って|メール|发送|发给|发邮件|邮件',
     ),
+    isTelling: true,
     command: /^(?:sendmail|mail|mutt|swaks)\b|^curl\b.*(?:-X ?(?:POST|PUT)|--data|\s-d\s|-F\s)/u,
     tool: /send|mail|sms|notify|post_?message|slack/u,
   },
@@ -169,7 +170,7 @@ export const ACTIONS: readonly ActionRow[] = [
     action: 'change',
     words: words(
       String.raw`touch(?:es|ed|ing)?|modif(?:y|ies|ied|ying)|edit(?:s|ed|ing)?|chang(?:e|es|ed|ing)|alter(?:s|ed|ing)?|writ(?:e|es|ing|ten)(?: to)?|writes|updat(?:e|es|ed|ing)|overwrit\p{L}*|rewrit\p{L}*|mov(?:e|es|ing)|renam(?:e|es|ing)|migrat(?:e|es|ing|ions?)|insert|format|refactor|off[- ]limits|frozen|read[- ]only|hands off|stay (?:away|out)|leave|fass\p{L}*|anfass\p{L}*|angefasst|änder\p{L}*|veränder\p{L}*|geändert|bearbeit\p{L}*|schreib\p{L}*|überschreib\p{L}*|tabu|eingefroren|finger weg|unverändert|rühr\p{L}*|toc(?:ar|a)|toques?|modific?\p{L}+|modifiques?|edit(?:es|ar)|cambi\p{L}+|escrib\p{L}+|congelad[oa]s?|sobrescrib\p{L}+|intocables?|solo lectura|deja (?:en paz|como)`,
-      '触ら|触れ|触る|触っ|いじら|変更|編集|書き込|書き換|上書き|凍結|読み取り専用|手を(?:付け|つけ)|修改|改动|更改|动|碰|编辑|写入|冻结|只读|覆盖',
+      '触ら|触れ|触る|触っ|いじら|変更|編集|書き込|書き換|上書き|凍結|読み取り専用|手を(?:付け|つけ)|修改|改动|更改|改|动|碰|编辑|写入|冻结|只读|覆盖',
     ),
   },
 ]

@@ -22,6 +22,8 @@ export interface CallStep {
   readonly amounts: readonly { readonly name: string; readonly value: number }[]
   /** For people. */
   readonly text: string
+  /** When it was made, ISO 8601. */
+  readonly at?: string
 }
 
 /** Options whose value is a text: the message of a commit, a title. */
@@ -91,11 +93,21 @@ function stepsOfPart(part: string, depth: number): CallStep[] {
       ? (words.findLast((word) => /\s/u.test(word)) ?? words.slice(words.indexOf('--') + 1 || words.length).join(' '))
       : ''
   const innerSteps = inner === '' ? [] : stepsOfCommand(inner, depth + 1)
+  // The names of the outer command say where the inner one acts: a host, a container.
+  if (innerSteps.length > 0) {
+    const places = namesIn(
+      words
+        .slice(1)
+        .filter((word) => !/\s/u.test(word))
+        .join(' '),
+    )
+    return innerSteps.map((step) => ({ ...step, names: [...step.names, ...places], text: plain }))
+  }
   const operands = operandsOf(words)
   const text = operands.join(' ')
   const answer = answerOf(part)
   // Fixed text is printed, or written into a file.
-  if (answer === undefined) return innerSteps
+  if (answer === undefined) return []
   const target = /(?<![0-9&>=-])>{1,2}\s*(?<file>[^\s&>|;]+)/u.exec(
     head.replaceAll(/"(?:[^"\\]|\\.)*"|'[^']*'/gu, (quoted) => ' '.repeat(quoted.length)),
   )?.groups?.['file']
@@ -148,7 +160,6 @@ function stepsOfPart(part: string, depth: number): CallStep[] {
       amounts: NO_AMOUNTS,
       text: plain,
     },
-    ...innerSteps,
   ]
 }
 

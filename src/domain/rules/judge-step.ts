@@ -1,4 +1,5 @@
 /** Compares a step of a call with a condition of a rule. */
+import { contentWords } from '../text/content-words.js'
 import { includes, type Action } from './actions.js'
 import type { CallStep } from './call-steps.js'
 import type { Condition } from './read-rule.js'
@@ -30,6 +31,14 @@ const hasName = (step: CallStep, text: string): boolean =>
   step.names.some((name) => name === text || name.endsWith(`.${text}`) || name.startsWith(`${text}.`)) ||
   step.files.some((file) => isUnder(file, text))
 
+const CLUSTER = /^(?:kubectl|helm|helmfile|k9s|oc|kustomize|argocd)$/u
+const DATABASE =
+  /^(?:psql|mysql|mariadb|sqlite3|duckdb|mongosh?|redis-cli|dropdb|createdb|cockroach|bq|clickhouse-client|prisma|knex|flyway|alembic)$/u
+const SQL = /\b(?:drop|delete\s+from|truncate|update\s+\S+\s+set|insert\s+into|alter)\b/iu
+
+const isInArea = (step: CallStep, area: string): boolean =>
+  area === 'cluster' ? CLUSTER.test(programOf(step) ?? '') : DATABASE.test(programOf(step) ?? '') || SQL.test(step.text)
+
 /** Whether a step acts on a target. */
 export function hasTarget(step: CallStep, target: Target): boolean {
   switch (target.kind) {
@@ -41,6 +50,13 @@ export function hasTarget(step: CallStep, target: Target): boolean {
       return (
         step.files.some((file) => isUnder(file, target.text)) || step.names.some((name) => isUnder(name, target.text))
       )
+    case 'statement':
+      return (
+        step.command?.some((word) => word.includes(target.text)) === true ||
+        step.text.toLowerCase().includes(target.text)
+      )
+    case 'area':
+      return isInArea(step, target.text)
     case 'address':
       return step.names.includes(target.text) || step.command?.some((word) => word.includes(target.text)) === true
     case 'name':
@@ -81,11 +97,27 @@ function isForbidden(step: CallStep, actions: readonly Action[], targets: readon
 const amountsOf = ({ amounts }: CallStep): readonly number[] =>
   amounts.map(({ name, value }) => (/cents|minor/u.test(name) ? value / 100 : value))
 
+/** Whether a step does what a limit is about, or its tool is named in the rule. */
+function isAboutAmount(step: CallStep, { action, subject }: Extract<Condition, { kind: 'cap' }>): boolean {
+  if (step.reads) return false
+  if (includes(action, step.actions)) return true
+  const words = new Set(contentWords(step.text.replace(/\(.*$/u, '').replaceAll(/[_-]/gu, ' ')))
+  return subject.some((word) => words.has(word))
+}
+
 /** Names of a push, a commit or a deployment that may be its object: without programs and flags. */
 function objectsOf(step: CallStep): readonly string[] {
   return (step.command ?? [])
     .slice(1)
     .filter((word) => !word.startsWith('-') && !/^(?:push|origin|commit|head|upstream|deploy|send)$/u.test(word))
+}
+
+/** Whether a step was made in a window of the day; as allowed if its time is not known. */
+function isInWindow({ at }: CallStep, { from, to, isAllowed }: Extract<Condition, { kind: 'window' }>): boolean {
+  const time = new Date(at ?? '')
+  if (Number.isNaN(time.getTime())) return isAllowed
+  const minute = time.getUTCHours() * 60 + time.getUTCMinutes()
+  return from <= to ? minute >= from && minute < to : minute >= from || minute < to
 }
 
 /** A condition that earlier steps decide. */
@@ -115,7 +147,11 @@ export function breaks(step: CallStep, condition: Condition, before: Before): bo
     case 'with':
       return !step.reads && hasTarget(step, condition.command) && !hasTarget(step, condition.flag)
     case 'cap':
-      return includes(condition.action, step.actions) && amountsOf(step).some((amount) => amount > condition.most)
+      return isAboutAmount(step, condition) && amountsOf(step).some((amount) => amount > condition.most)
+    case 'window':
+      return (
+        isForbidden(step, condition.actions, condition.targets) && isInWindow(step, condition) !== condition.isAllowed
+      )
     case 'language':
       return false
   }

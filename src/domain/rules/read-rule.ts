@@ -5,7 +5,7 @@
 import { clausesOf, isNegated } from '../text/cues.js'
 import { contentWords } from '../text/content-words.js'
 import { ACTIONS, type Action } from './actions.js'
-import { FAMILIES, isProgram, targetsOf, type Target } from './targets.js'
+import { areasOf, FAMILIES, isProgram, targetsOf, type Target } from './targets.js'
 
 /** Languages of answers that can be recognized. */
 export type Language = 'english' | 'german' | 'spanish' | 'french' | 'japanese' | 'chinese' | 'korean' | 'russian'
@@ -20,16 +20,25 @@ export type Condition =
   /** A call of the command has the flag. */
   | { readonly kind: 'with'; readonly command: Target; readonly flag: Target }
   /** No amount of a call that does the action is above the limit. */
-  | { readonly kind: 'cap'; readonly action: Action; readonly most: number }
+  | { readonly kind: 'cap'; readonly action: Action; readonly most: number; readonly subject: readonly string[] }
+  /** An action is made at a time of day in UTC: from one minute of the day to another, or never then. */
+  | {
+      readonly kind: 'window'
+      readonly actions: readonly Action[]
+      readonly targets: readonly Target[]
+      readonly from: number
+      readonly to: number
+      readonly isAllowed: boolean
+    }
   | { readonly kind: 'language'; readonly language: Language }
 
 export type ReadRule = { readonly conditions: readonly Condition[] } | { readonly unjudged: string }
 
 /** A word that forbids without a negation. */
 const FORBIDS =
-  /(?<![\p{L}])(?:off[- ]limits|frozen|read[- ]only|hands off|stay (?:away|out|off)|keep (?:your hands )?(?:away|off|out)|forbidden|prohibited|leave\b.*\b(?:alone|untouched|as (?:it|they)|be)|stop \p{L}+ing|avoid|refrain|tabu|eingefroren|finger weg|gesperrt|unverändert|verboten|untersagt|prohibid[oa]s?|congelad[oa]s?|intocables?|solo lectura|vetad[oa]s?|deja(?:d)? (?:en paz|como est|intact)|evita(?:r)?)(?![\p{L}])|凍結|読み取り専用|禁止|手を(?:付け|つけ)ない|触らない|冻结|只读|别|勿|禁/iu
+  /(?<![\p{L}])(?:nothing|nobody|no one|none|off the table|not (?:ok|okay|fine|allowed)|(?:is|are) (?:mine|banned|taboo)|only (?:i|we)|i (?:do|run|trigger|make) (?:the|all|it)|keep away|hands? to (?:your)?self|nichts|niemand|keiner|nada|nadie|ningun[oa]?|solo yo|off[- ]limits|frozen|read[- ]only|hands off|stay (?:away|out|off)|keep (?:your hands )?(?:away|off|out)|forbidden|prohibited|leave\b.*\b(?:alone|untouched|as (?:it|they|is)|be)(?![\p{L}])|stop \p{L}+ing|avoid|refrain|tabu|eingefroren|finger weg|gesperrt|unverändert|verboten|untersagt|prohibid[oa]s?|congelad[oa]s?|intocables?|solo lectura|vetad[oa]s?|deja(?:d)? (?:en paz|como est|intact)|evita(?:r)?)(?![\p{L}])|凍結|読み取り専用|禁止|手を(?:付け|つけ)ない|触らない|私だけ|私が(?:やり|行い)|只有我|由我|冻结|只读|别|勿|禁/iu
 const ASKS =
-  /(?<![\p{L}])(?:ask(?:ing)?(?: me| us)?|check(?:ing)? with|confirm(?:ation|ed|ing|s)?|approv(?:al|e|ed|es)|sign(?:ed|s)?[- ]?off|permission|consent|okay from|ok from|my (?:ok|okay|go(?:-ahead)?)|go-ahead|tell me first|run it (?:by|past) me|rückfrage|rücksprache|frag\p{L}*|zustimmung|freigabe|genehmig\p{L}*|erlaubnis|bestätig\p{L}*|absprache|pregunt\p{L}+|permiso|consult\p{L}+|aprobaci\p{L}+|confirm\p{L}+|visto bueno|avis\p{L}+)(?![\p{L}])|確認(?:を|し|して)|許可|聞いて|相談|承認|了解を|询问|征得|同意|批准|确认|问我|问一下/iu
+  /(?<![\p{L}])(?:ask(?:ing)?(?: me| us)?|check(?:ing)? with|confirm(?:ation|ed|ing|s)?|approv(?:al|e|ed|es)|sign(?:ed|s)?[- ]?off|permission|consent|okay from|ok from|my (?:ok|okay|go(?:-ahead)?)|go-ahead|tell me first|run it (?:by|past) me|rückfrage|rücksprache|frag\p{L}*|zustimmung|freigabe|genehmig\p{L}*|erlaubnis|bestätig\p{L}*|absprache|pregunt\p{L}+|permiso|consult\p{L}+|aprobaci\p{L}+|confirm\p{L}+|visto bueno|avis\p{L}+|zugestimmt|einverstanden|mein ok|consentimiento)(?![\p{L}])|確認(?:を|し|して)|許可|聞いて|相談|承認|了解を|勝手に|询问|征得|同意|批准|确认|问我|问一下/iu
 const ONLY =
   /(?<![\p{L}])(?:only|exclusively|solely|nothing but|nowhere (?:else|but)|nur|ausschließlich|solo|sólo|solamente|únicamente|seulement|uniquement)(?![\p{L}])|だけ|のみ|以外|只能|只|仅/iu
 const BEFORE =
@@ -47,7 +56,7 @@ const ANY_OBJECT = new Set(
   repository project table tables database databases db host hosts server servers environment env remote origin direct directly straight ever
   again time moment place day machine system production prod even quick fix typo reason circumstance circumstances case hand manually new
   dependency dependencies package packages library libraries tool tools command commands flag hook hooks history shared local yourself own
-  service services stuff matter happens want single row rows line lines data content contents thing bit all any whole entire under inside
+  service services stuff matter happens want single row rows line lines data content contents thing bit all any whole customer customers client clients mail mails email emails message messages kunde kunden cliente clientes entire under inside
   within there it them that this hands limits dentro innerhalb dans darin reason exception exceptions agent you me us team here out away alone careful strictly
   absolutely really write writes writing read directly first explicitly explicit written chat go ahead word
   nichts etwas alles dateien datei ordner verzeichnis zweig direkt umständen fall fälle mal selbst neue neuen pakete paket bibliotheken code
@@ -124,7 +133,9 @@ function partsOf(rule: string): { readonly text: string; readonly declined: bool
 }
 
 function clauseOf({ text, declined }: { readonly text: string; readonly declined: boolean }): Clause {
-  const actions = actionsIn(text)
+  // A path is no action: `release/2024`. A command is one.
+  const names = targetsOf(text, false).filter(({ kind }) => kind === 'path' || kind === 'address' || kind === 'name')
+  const actions = actionsIn(names.reduce((rest, target) => rest.replaceAll(target.text, ' '), text.toLowerCase()))
   return {
     text,
     actions,
@@ -157,7 +168,9 @@ function unexplained({ text, targets }: Clause): readonly string[] {
   let rest = text.toLowerCase()
   for (const { text: target } of targets) rest = rest.replaceAll(target, ' ')
   for (const { words } of ACTIONS) rest = rest.replaceAll(words, ' ')
-  return contentWords(rest.replaceAll(new RegExp(ASKS.source, 'giu'), ' ')).filter((word) => !ANY_OBJECT.has(word))
+  return contentWords(rest.replaceAll(new RegExp(ASKS.source, 'giu'), ' ')).filter(
+    (word) => !ANY_OBJECT.has(word) && !/^(?:prod|live|stag)/u.test(word),
+  )
 }
 
 const MOST_UNSPACED = 24
@@ -176,6 +189,9 @@ function forbidding(clause: Clause, before: readonly Clause[]): Condition | stri
     if (isLimited(clause)) return 'it is about a part of what it names'
     return { kind: 'forbid', actions, targets }
   }
+  const areas = areasOf(clause.text)
+  if (areas.length > 0 && actions.includes('delete') && isOfAction(clause))
+    return { kind: 'forbid', actions: ['delete'], targets: areas }
   const telling = actions.filter((action) => TELLING.has(action))
   if (telling.length > 0 && isOfAction(clause)) return { kind: 'forbid', actions: telling, targets: [] }
   // "The payouts table is off limits: no writes to it."
@@ -185,6 +201,18 @@ function forbidding(clause: Clause, before: readonly Clause[]): Condition | stri
   return 'it names nothing that a call shows'
 }
 
+const REFERS =
+  /(?<![\p{L}])(?:it|its|that|those|these|them|there|this (?:file|folder|table|one)|darin|dort|daran|davon|die|das|diese[rnsm]?|ihn|allí|ahí|lo|la|los|las|eso|esa|ese)(?![\p{L}])|それ|そこ|これ|它|那里|这里|其/iu
+const MOST_UNSPACED_REFERENCE = 10
+
+/** Whether a clause without a name is about the one that an earlier clause names. */
+const refersBack = ({ text }: Clause): boolean => isReference(text)
+
+/** Whether a text says "it" or "there" of something that it does not name. */
+export const isReference = (text: string): boolean =>
+  REFERS.test(text) ||
+  (/^[\p{Script=Han}\p{Script=Hiragana}。，、]+$/u.test(text.trim()) && text.trim().length <= MOST_UNSPACED_REFERENCE)
+
 const numberOf = (text: string): number | undefined => {
   const [, digits = ''] = AMOUNT.exec(text) ?? []
   const plain = /[.,]\d{3}(?!\d)/u.test(digits) ? digits.replaceAll(/[.,](?=\d{3})/gu, '') : digits.replace(',', '.')
@@ -192,16 +220,21 @@ const numberOf = (text: string): number | undefined => {
   return digits === '' || !Number.isFinite(value) ? undefined : value
 }
 
+/** The language that a rule names first: "answer in English even when the data is German". */
+const firstLanguage = (rule: string): Language | undefined =>
+  LANGUAGES.map(([language, pattern]) => ({ language, at: rule.search(pattern) }))
+    .filter(({ at }) => at >= 0)
+    .toSorted((a, b) => a.at - b.at)[0]?.language
+
 /** The conditions of a whole rule that are no prohibitions of a clause. */
 function wholeConditions(rule: string, clauses: readonly Clause[]): Condition[] {
   const conditions: Condition[] = []
-  const language = ANSWERS.test(rule) ? LANGUAGES.filter(([, pattern]) => pattern.test(rule)) : []
-  const [only] = language
-  if (only !== undefined && language.length === 1) conditions.push({ kind: 'language', language: only[0] })
+  const language = ANSWERS.test(rule) ? firstLanguage(rule) : undefined
+  if (language !== undefined) conditions.push({ kind: 'language', language })
   const actions = actionsIn(rule)
   const most = numberOf(rule)
   if (actions.includes('pay') && CAPS.test(rule) && most !== undefined && !/%|percent|prozent|por ciento/iu.test(rule))
-    conditions.push({ kind: 'cap', action: 'pay', most })
+    conditions.push({ kind: 'cap', action: 'pay', most, subject: contentWords(rule) })
   const targets = clauses.flatMap((clause) => clause.targets)
   const commands = targets.filter(({ kind }) => kind === 'command')
   const flag = targets.find(({ kind }) => kind === 'flag')
@@ -236,6 +269,47 @@ function family(clauses: readonly Clause[]): Condition[] {
   })
 }
 
+const CLOCK = String.raw`(\d{1,2})(?::(\d{2}))?\s*(am|pm|uhr|時|点|h)?`
+const BETWEEN = new RegExp(
+  String.raw`(?:between|from|zwischen|von|entre(?: las)?|de las?)?\s*${CLOCK}\s*(?:and|to|until|till|bis|und|y(?: las)?|a(?: las)?|–|-|から|到|至)\s*${CLOCK}`,
+  'iu',
+)
+const AFTER = new RegExp(String.raw`(?:after|from|nach|ab|después de(?: las)?|a partir de las?)\s+${CLOCK}`, 'iu')
+const BEFORE_TIME = new RegExp(String.raw`(?:before|until|vor|bis|antes de(?: las)?)\s+${CLOCK}`, 'iu')
+const UTC = /(?<![\p{L}])(?:utc|gmt)(?![\p{L}])/iu
+
+function minuteOf([hours = '', minutes = '', half = '']: readonly (string | undefined)[]): number | undefined {
+  const hour =
+    Number(hours) + (/pm/iu.test(half) && Number(hours) < 12 ? 12 : 0) - (/am/iu.test(half) && hours === '12' ? 12 : 0)
+  const minute = hour * 60 + Number(minutes === '' ? 0 : minutes)
+  return hours === '' || minute > 24 * 60 ? undefined : minute % (24 * 60)
+}
+
+/** The window of a rule that names UTC: of another time zone, the times of calls say nothing. */
+function windowOf(rule: string, clauses: readonly Clause[]): Condition | undefined {
+  if (!UTC.test(rule)) return undefined
+  const [between, after, before] = [BETWEEN.exec(rule), AFTER.exec(rule), BEFORE_TIME.exec(rule)]
+  const from = between !== null ? minuteOf(between.slice(1, 4)) : after !== null ? minuteOf(after.slice(1, 4)) : 0
+  const to = between !== null ? minuteOf(between.slice(4, 7)) : before !== null ? minuteOf(before.slice(1, 4)) : 24 * 60
+  if (from === undefined || to === undefined || (between ?? after ?? before) === null) return undefined
+  const all = actionsIn(rule)
+  const telling = all.filter((action) => TELLING.has(action))
+  const targets = clauses.flatMap((clause) => clause.targets).filter(({ text }) => !/^(?:utc|gmt)$/u.test(text))
+  if (telling.length === 0 && targets.length === 0) return undefined
+  const isForbidden = clauses.some(
+    ({ text, isForbidding }) =>
+      isForbidding && (BETWEEN.test(text) || AFTER.test(text) || BEFORE_TIME.test(text)) && !ONLY.test(text),
+  )
+  return {
+    kind: 'window',
+    actions: telling.length > 0 ? telling : all,
+    targets: telling.length > 0 ? [] : targets,
+    from,
+    to,
+    isAllowed: !isForbidden,
+  }
+}
+
 const ONLY_ACTIONS: ReadonlySet<Action> = new Set(['push', 'commit', 'deploy', 'send', 'publish', 'merge'])
 
 /** Reads a rule. */
@@ -259,7 +333,8 @@ export function readRule(rule: string): ReadRule {
         conditions.push({ kind: 'only', action: 'change', targets: paths })
       continue
     }
-    const isAsking = asks && (clause.targets.length > 0 || clause.actions.some((action) => TELLING.has(action)))
+    const isAsking =
+      asks && (clause.targets.length > 0 || clause.actions.some((action) => TELLING.has(action) || action === 'delete'))
     if (!clause.isForbidding && !isAsking) continue
     if (CONDITIONAL.test(clause.text) && !asks) {
       reasons.push('it depends on a condition')

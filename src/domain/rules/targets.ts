@@ -1,6 +1,15 @@
 /** The names in a rule that calls can be compared with: paths, names in code, flags, commands, branches, addresses. */
 
-export type TargetKind = 'path' | 'name' | 'flag' | 'command' | 'address'
+export type TargetKind =
+  | 'path'
+  | 'name'
+  | 'flag'
+  | 'command'
+  | 'address'
+  /** The kind of a statement of SQL. */
+  | 'statement'
+  /** A kind of thing that only some programs act on: a database, a cluster. */
+  | 'area'
 
 export interface Target {
   readonly kind: TargetKind
@@ -22,6 +31,16 @@ const ALONE = new RegExp(
   `(?<![\\p{Ll}\\p{Lu}\\p{N}_./@-])(?:npm|pnpm|yarn|bun|pip|pip3|poetry|uv|conda|sudo|kubectl|docker|terraform|helm|curl|wget|psql|make|rm|cargo|pytest|jest|vitest)(?![\\p{Ll}\\p{Lu}\\p{N}_/-]|\\.\\w)`,
   'giu',
 )
+const STATEMENT =
+  /(?<![\w])(?:DROP(?: TABLE| DATABASE| SCHEMA)?|TRUNCATE(?: TABLE)?|DELETE(?: FROM)?|ALTER(?: TABLE)?|INSERT(?: INTO)?|UPDATE)(?![\w])/gu
+const AREAS: readonly (readonly [string, RegExp])[] = [
+  [
+    'database',
+    /(?<![\p{L}])(?:databases?|tables?|rows?|datenbank\p{L}*|tabellen?|bases? de datos|tablas?|sql)(?![\p{L}])|データベース|テーブル|数据库|数据表|库里|表里/iu,
+  ],
+  ['cluster', /(?<![\p{L}])(?:cluster|kubernetes|k8s|namespaces?|pods?)(?![\p{L}])|クラスタ|集群/iu],
+]
+
 const QUOTED =
   /`([^`\n]{1,120})`|"([^"\n]{1,80})"|“([^”\n]{1,80})”|「([^」\n]{1,80})」|«\s?([^»\n]{1,80}?)\s?»|„([^“”\n]{1,80})[“”]/gu
 const EMAIL = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/gu
@@ -88,6 +107,7 @@ export function targetsOf(clause: string, withBranches: boolean): readonly Targe
   take(EMAIL, ([text]) => text, 'address')
   take(URL, ([text]) => text, 'address')
   take(COMMAND, ([text]) => text, 'command')
+  take(STATEMENT, ([text]) => text, 'statement')
   take(FLAG, ([text]) => text, 'flag')
   take(PATH, ([text]) => text)
   take(NAME, ([text]) => text)
@@ -98,6 +118,10 @@ export function targetsOf(clause: string, withBranches: boolean): readonly Targe
   if (withBranches) take(BRANCHES, ([text]) => text, 'name')
   return found
 }
+
+/** The area that a clause without names speaks of. */
+export const areasOf = (clause: string): readonly Target[] =>
+  AREAS.flatMap(([text, words]) => (words.test(clause) ? [{ kind: 'area' as const, text }] : []))
 
 /** Programs that do the same: a rule to use one forbids the others. */
 export const FAMILIES: readonly (readonly string[])[] = [
