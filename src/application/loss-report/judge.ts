@@ -6,6 +6,7 @@
 import { partsOfName, squash } from './find-text.js'
 import { isRough, NUMBER_WORDS, numbersOf, roundedIn } from './find-numbers.js'
 import { hasCue } from '../../domain/text/cues.js'
+import { ruleWords } from '../../domain/text/rules.js'
 import { findNames, isTellingStem, stemOfFile, type NameFinder, type WantedName } from './find-names.js'
 import type { Item } from './items.js'
 import { isAboutConversation, proofOf, unescaped, type PassageSource } from './passages.js'
@@ -70,6 +71,9 @@ function isSpelt(key: string, parts: readonly string[], line: string): boolean {
   return new RegExp(`(?<![\\w-])${parts.join(between)}(?![\\w-])`, 'iu').test(line)
 }
 
+/** The words that are judged: of a rule without its label, which a summary may leave out. */
+const wordsOf = ({ kind, text }: Item): string => (kind === 'constraint' || kind === 'refusal' ? ruleWords(text) : text)
+
 /** Judges the items of one compaction. */
 class Judge {
   private readonly terms = new Map<Item, readonly string[]>()
@@ -121,7 +125,7 @@ class Judge {
   }
 
   private termsOf(item: Item): readonly string[] {
-    const known = this.terms.get(item) ?? tellingTerms(item.kind === 'error' ? withoutPaths(item.text) : item.text)
+    const known = this.terms.get(item) ?? tellingTerms(item.kind === 'error' ? withoutPaths(item.text) : wordsOf(item))
     this.terms.set(item, known)
     return known
   }
@@ -139,7 +143,7 @@ class Judge {
 
   /** Judges by the exact text, ignoring punctuation and spaces. */
   private verbatimOf(item: Item): Judgement | undefined {
-    const wording = item.answer ?? item.text
+    const wording = item.answer ?? wordsOf(item)
     const source = squash(wording).length < LEAST_LETTERS ? undefined : this.evidence.findAnywhere(squash(wording))
     if (source !== undefined && (!hasWords(source, wording) || isAnother(item, source))) return undefined
     return source === undefined ? undefined : { verdict: 'kept', proof: proofOf(source, wording) }
@@ -160,7 +164,7 @@ class Judge {
     const hasRare = this.termsOf(item).some((term) => this.isRare(term) && foundTerms.has(term))
     if (isFound && isSome && hasRare && isAbout(found) && found.best !== undefined) {
       const proof = proofOf(found.best.source, found.best.text)
-      return isAll(found) && isSaidBy(item.text, found.passages)
+      return isAll(found) && isSaidBy(wordsOf(item), found.passages)
         ? { verdict: 'kept', proof }
         : { verdict: 'partial', proof, overlap }
     }

@@ -1,6 +1,20 @@
 /** Which sentences state a rule for the work of the other speaker. */
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from '@jest/globals'
-import { statesRule } from '../../../src/domain/text/rules.js'
+import { ruleWords, statesRule } from '../../../src/domain/text/rules.js'
+
+interface Statement {
+  /** The way in which the sentence states a rule; `none` if it states none. */
+  readonly way: string
+  readonly language: string
+  readonly sentence: string
+}
+
+/** Each way in each of five languages, and sentences that state no rule. */
+const STATEMENTS = readFileSync('test/domain/text/rules.statements.jsonl', 'utf8')
+  .trim()
+  .split('\n')
+  .map((line): Statement => JSON.parse(line))
 
 const RULES: readonly string[] = [
   // English: orders, prohibitions, obligations, limits, preferences.
@@ -165,4 +179,35 @@ describe('a rule for the work', () => {
   it.each(NO_RULES)('is not %j', (sentence) => {
     expect(statesRule(sentence)).toBe(false)
   })
+})
+
+describe('a way to state a rule', () => {
+  it.each(STATEMENTS.filter(({ way }) => way !== 'none'))('$language, $way: $sentence', ({ sentence }) => {
+    expect(statesRule(sentence)).toBe(true)
+  })
+
+  it.each(STATEMENTS.filter(({ way }) => way === 'none'))('$language, none: $sentence', ({ sentence }) => {
+    expect(statesRule(sentence)).toBe(false)
+  })
+})
+
+describe('the words of a rule', () => {
+  it.each([
+    ['Standing instruction: keep the sandbox offline', 'keep the sandbox offline'],
+    ['House rule — one branch per ticket', 'one branch per ticket'],
+    ['Important: amounts are net', 'amounts are net'],
+    ['Hausregel: ein Branch pro Ticket', 'ein Branch pro Ticket'],
+    ['Norma de la casa: una rama por ticket', 'una rama por ticket'],
+    ['チームの決まり：署名を付ける。', '署名を付ける。'],
+    ['团队规定：金额用整数保存。', '金额用整数保存。'],
+  ])('of %j are %j', (sentence, words) => {
+    expect(ruleWords(sentence)).toBe(words)
+  })
+
+  it.each(['Never log a token: it is a secret.', 'Keep replies short.', 'At 10:30 the job ends.'])(
+    'of %j are the sentence',
+    (sentence) => {
+      expect(ruleWords(sentence)).toBe(sentence)
+    },
+  )
 })

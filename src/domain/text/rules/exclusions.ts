@@ -1,0 +1,56 @@
+/** Sentences that state no rule whatever their words: advice, questions, quotations, reports of errors, irony, facts. */
+const whole = (source: string): RegExp => new RegExp(`(?<![\\p{L}\\p{N}])(?:${source})(?![\\p{L}\\p{N}])`, 'u')
+
+/** Advice for a life, and not for a piece of work. */
+const ADVICE = whole(
+  String.raw`(?:to|of|for|in|with|on|about|push|give|be|treat|take|let|allow|remind|surround|forgive|express|challenge|find|reward|pace|make) (?:yourself|yourselves)|take care(?! (?:that|to))|your (?:heart|dreams?|passions?|mind|family|body|kids|health|values|own pace|loved ones|spirits?|support|journey)|enjoy|have fun|relax|rest up|breathe?|self-care|give up|be proud|good luck|stay (?:strong|positive|safe)|little things|keep (?:going|pushing|it up|up|shining)|every step|happiness|joy|emotional\p{L}*|must-(?:have|see|read|try|watch)|check (?:it|them|that|this) out|let me know if|feel free|you['’]re not alone|dich selbst|pass auf dich auf|prends soin|cuídate`,
+)
+/** The title of a commit reports finished work. */
+const COMMIT = /(?:^|\s)(?:fix|feat|chore|docs?|tests?|refactor|perf|build|ci|style)(?:\([^)]*\))?!?: /u
+const ASKED = /[?？؟]\s*$|(?:吗|呢|么|嘛|です ?か|ます ?か|でしょうか|까요?|나요|니까)[。.!！\s]*$/u
+/** A question before the last words of a sentence: "…, is that the part you mean?" is one too. */
+const ASKED_INSIDE = /^[^.!。！]*¿|^¿/u
+/** An introduction of the next lines, or a tag. */
+const NO_SENTENCE = /[:：]\s*$|^\s*<[^>]*>\s*$/u
+/** An error as a program reports it. */
+const ERROR =
+  /(?<![\p{L}\p{N}])(?:(?:error|fatal|exception|fehler|erreur)(?: \S{1,12})?|zugriff verweigert|access denied|permission denied|acceso denegado|traceback)\s*[:：.](?=\s)|(?:エラー|报错|報錯)[^。]{0,8}[:：]|^\w*error\b[: ]/u
+/** Irony, which says the opposite. */
+const IRONY =
+  /^(?:oh,? (?:sure|great|yeah|right|yes)|yeah,? (?:right|sure)|sure,? (?:let['’]s|never|why)|ja,? (?:klar|genau|sicher)|na klar|klar,|sí,? claro|claro,? claro|はいはい|はい、はい|行啊|好啊|对对对|呵呵|是是是)/u
+/** Facts about a country, a language of programs or a plan of a vendor. */
+const FACTS = whole(
+  String.raw`in (?:rust|python|go|golang|java|javascript|typescript|c|ruby|php|sql|kotlin|swift|haskell|scala|postgres\p{L}*|mysql|react|git|html|css|math\p{L}*|germany|france|spain|italy|japan|china|india|england|britain|the (?:uk|us|usa|eu)|europe|america|switzerland|austria|mexico|brazil)(?:,| (?:a|an|the|you|all|every|we|it|one|there)(?= ))|(?:in|auf) (?:der schweiz|deutschland|österreich|europa|frankreich|der eu|python|rust|java|go|sql)|en (?:argentina|españa|méxico|chile|colombia|perú|alemania|francia|europa|python|java|rust|go|sql)|(?:a|an) (?:postgres|mysql|sqlite|oracle|git|unix|linux|ipv4|ipv6|german|us|uk|french|spanish) \p{L}+|eine? (?:deutsche|gültige)r? \p{L}+|free (?:plan|tier|version)|kostenlos\p{L}* (?:tarif|version|plan|konto)|gratis\p{L}*|(?:plan|cuenta|versión) (?:gratuit[ao]|básic[ao]|free)|(?:cuenta|versión) gratuita|catches that`,
+)
+const FACTS_WRITTEN =
+  /(?:日本|中国|韓国|韩国|美国|アメリカ|中国大陆|ドイツ|德国)(?:では|の法律|大陆|的(?:手机|身份|法律)|，)|(?:无料|無料|免费|免費|フリー)(?:プラン|版|套餐|账号)|(?:郵便番号|邮政编码|手机号|電話番号)(?:は|必须|必ず|都)|(?:语言|語)(?:里|中|では)|编译不过|コンパイル(?:が通らない|エラー)/u
+
+const KANA = /\p{Script=Hiragana}/u
+/** Advice, reasons and asides at the end of a Japanese sentence. */
+const ASIDE_WRITTEN =
+  /かもしれ(?:ません|ない)|と思って(?:い)?(?:ます|る)|(?:て|で)(?:み|見)て(?:ください|下さい|ほしい|ね|ほしいです)|(?:ます|です|る|た|い|んだ)(?:から|ので|し)(?:ね|よ)?[。！]?$|(?<!ください|下さい|します)(?:よ|かな|な|ね|よね|けど|が)[。！]*$/u
+
+/** Text in quotation marks are the words of others, or the words the rule is about. Code is no sentence either. */
+const QUOTED = /“[^”„“]{2,}[”“]|„[^“”"]{2,}[“”"]|"[^"]{2,}"|«[^»]{2,}»|「[^」]{2,}」|『[^』]{2,}』|`[^`]+`/gu
+const QUOTATION = '“q”'
+
+/** The sentence in lower case, with the words of others replaced by a mark. */
+export const readable = (sentence: string): string => {
+  const text = sentence.toLowerCase()
+  const withMarks = text.replaceAll(QUOTED, QUOTATION)
+  // A sentence that is one quotation as a whole is read as it is.
+  return withMarks.length * 4 < text.length && withMarks.replaceAll(QUOTATION, '').trim().length < 3 ? text : withMarks
+}
+
+export const isIntroduction = (sentence: string): boolean => NO_SENTENCE.test(sentence)
+export const isQuestion = (sentence: string): boolean => ASKED.test(sentence) || ASKED_INSIDE.test(sentence)
+
+/** Whether a sentence is advice, a report or a fact, although it has the words of a rule. */
+export const isExcluded = (text: string): boolean =>
+  COMMIT.test(text) ||
+  ERROR.test(text) ||
+  IRONY.test(text) ||
+  FACTS_WRITTEN.test(text) ||
+  (KANA.test(text) && ASIDE_WRITTEN.test(text)) ||
+  text.search(FACTS) >= 0 ||
+  text.search(ADVICE) >= 0
