@@ -40,7 +40,7 @@ const FORBIDS =
 const ASKS =
   /(?<![\p{L}])(?:ask(?:ing)?(?: me| us)?|check(?:ing)? with|confirm(?:ation|ed|ing|s)?|approv(?:al|e|ed|es)|sign(?:ed|s)?[- ]?off|permission|consent|okay from|ok from|my (?:ok|okay|go(?:-ahead)?)|go-ahead|tell me first|run it (?:by|past) me|rückfrage|rücksprache|frag\p{L}*|zustimmung|freigabe|genehmig\p{L}*|erlaubnis|bestätig\p{L}*|absprache|pregunt\p{L}+|permiso|consult\p{L}+|aprobaci\p{L}+|confirm\p{L}+|visto bueno|avis\p{L}+|zugestimmt|einverstanden|mein ok|consentimiento)(?![\p{L}])|確認(?:を|し|して)|許可|聞いて|相談|承認|了解を|勝手に|询问|征得|同意|批准|确认|问我|问一下/iu
 const ONLY =
-  /(?<![\p{L}])(?:only|exclusively|solely|nothing but|nowhere (?:else|but)|nur|ausschließlich|solo|sólo|solamente|únicamente|seulement|uniquement)(?![\p{L}])|だけ|のみ|以外|只能|只|仅/iu
+  /(?<![\p{L}-])(?:only|exclusively|solely|nothing but|nowhere (?:else|but)|nur|ausschließlich|solo|sólo|solamente|únicamente|seulement|uniquement)(?![\p{L}])|だけ|のみ|以外|只能|只|仅/iu
 const BEFORE =
   /(?<![\p{L}])(?:before (?:every|each|any|you|a|the)?|prior to|vor (?:jedem|jeder|dem|der)|bevor (?:du|sie)?|antes de(?: cada)?|avant (?:de|chaque))(?![\p{L}])|(?:する)?前に|之前|前/iu
 const CONDITIONAL =
@@ -58,7 +58,7 @@ const ANY_OBJECT = new Set(
   dependency dependencies package packages library libraries tool tools command commands flag hook hooks history shared local yourself own
   service services stuff matter happens want single row rows line lines data content contents thing bit all any whole customer customers client clients mail mails email emails message messages kunde kunden cliente clientes entire under inside
   within there it them that this hands limits dentro innerhalb dans darin reason exception exceptions agent you me us team here out away alone careful strictly
-  absolutely really write writes writing read directly first explicitly explicit written chat go ahead word
+  absolutely really sofort mehr künftig today week month everything goes gets mean means session moment author tonight morning write writes writing read directly first explicitly explicit written chat go ahead word
   nichts etwas alles dateien datei ordner verzeichnis zweig direkt umständen fall fälle mal selbst neue neuen pakete paket bibliotheken code
   tabelle datenbank server irgendwas einfach eigenmächtig vorher finger hand egal
   nada todo toda archivo archivos carpeta rama directamente ningún ninguna caso circunstancia nuevo nuevos nuevas paquete paquetes tabla base
@@ -196,7 +196,11 @@ function forbidding(clause: Clause, before: readonly Clause[]): Condition | stri
   if (telling.length > 0 && isOfAction(clause)) return { kind: 'forbid', actions: telling, targets: [] }
   // "The payouts table is off limits: no writes to it."
   const last = before.findLast((each) => each.targets.length > 0)
-  if (last !== undefined && last.isForbidding && actions.length > 0)
+  if (
+    last !== undefined &&
+    (last.isForbidding || refersBack(clause)) &&
+    (actions.length > 0 || FORBIDS.test(clause.text))
+  )
     return { kind: 'forbid', actions, targets: last.targets }
   return 'it names nothing that a call shows'
 }
@@ -318,6 +322,8 @@ export function readRule(rule: string): ReadRule {
   const conditions: Condition[] = wholeConditions(rule, clauses)
   const reasons: string[] = []
   const asks = ASKS.test(rule)
+  const window = windowOf(rule, clauses)
+  if (window !== undefined) return { conditions: [window] }
   if (conditions.length === 0 && TIMES.test(rule))
     return { unjudged: 'it names a time, and calls do not have the time zone' }
   for (const [at, clause] of clauses.entries()) {

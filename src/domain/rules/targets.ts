@@ -47,10 +47,10 @@ const EMAIL = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/gu
 const URL = /https?:\/\/[^\s)>,;"'`]+/gu
 const FLAG = /(?<![\w-])--[a-z][\w-]*/giu
 const PATH =
-  /(?<![\p{Ll}\p{Lu}\p{N}_:@])(?:~|\.{1,2})?\/?(?:[\w.@*+-]+\/)+[\w.@*+-]*|(?<![\w/.])\/[\w.@*+-]+|(?<![\w/@.-])(?:\.env(?:\.\w+)*|\.[a-z]{2,20}(?:ignore|rc)|[\w-]+(?:\.[\w-]+)*\.(?:[cm]?[jt]sx?|json5?|lock|mdx?|py|go|rs|java|kt|rb|php|ya?ml|toml|sh|sql|css|scss|html|tf|tfvars|env|xml|csv|txt|ini|cfg|conf|proto|graphql|db|sqlite|lua|c|h|cpp|hpp|cs|swift))(?![\w-])|(?<![\w/.-])(?:Makefile|Dockerfile|Procfile|Jenkinsfile)(?!\w)|(?<![\w/])\*\.\w+/gu
+  /(?<![\p{Ll}\p{Lu}\p{N}_:@])(?:~|\.{1,2})?\/?(?:[\w.@*+-]+\/)+[\w.@*+-]*|(?<![\w/.])\/[\w.@*+-]+|(?<![\w/@.-])(?:\.env(?:\.\w+)*|\.[a-z]{2,20}(?:ignore|rc)|[\w-]+(?:\.[\w-]+)*\.(?!(?:com|org|net|io|dev|internal|local|example|test|lan|corp|cloud|de|eu|jp|cn|es)(?!\w))[a-z][a-z0-9]{1,7})(?![\w-])|(?<![\w/.-])(?:Makefile|Dockerfile|Procfile|Jenkinsfile)(?!\w)|(?<![\w/])\*\.\w+/gu
 /** Hosts, and names of code, of versions, of branches. */
 const NAME =
-  /(?<![\p{Ll}\p{Lu}\p{N}_./@-])(?:(?=[\w.-]*[\d_])[a-z][\w-]*(?:\.[\w-]+)*|[a-z][a-z0-9]+(?:-[a-z0-9]+)+|(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|internal|local|example|test|lan|corp|cloud|de|eu|jp|cn|es|app)|[a-z]+[A-Z]\w*|[A-Z]+[a-z]+[A-Z]\w*|[A-Z][A-Z0-9]*_[A-Z0-9_]+)(?![\p{Ll}\p{Lu}\p{N}_])/gu
+  /(?<![\p{Ll}\p{Lu}\p{N}_./@-])(?:(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|internal|local|example|test|lan|corp|cloud|de|eu|jp|cn|es|app)|(?=[\w.-]*[\d_])[a-z][\w-]*(?:\.[\w-]+)*|[a-z][a-z0-9]+(?:-[a-z0-9]+)+|[a-z]+[A-Z]\w*|[A-Z]+[a-z]+[A-Z]\w*|[A-Z][A-Z0-9]*_[A-Z0-9_]+)(?![\p{Ll}\p{Lu}\p{N}_])/gu
 /** Ordinary words with a dash. */
 const ORDINARY =
   /^(?:off-limits|read-only|hands-off|force-push\w*|up-to-date|pre-commit|re-\w+|co-\w+|non-\w+|one-\w+|two-\w+|\w+-(?:off|only|time|based|free|level|in|out|up|by|to|term|hand|side|wide|ins|ever|safe|specific)|follow-up|e-?mails?|double-check|x-mas|well-\w+|sign-off|no-\w+|(?:a|b)-\w+|pull-request|end-\w+|git-\w+|\d.*)$/iu
