@@ -80,6 +80,20 @@ function operandsOf(words: readonly string[]): string[] {
 const CHANGES_BY_NAME =
   /(?:^|[^\p{L}])(?:migrat\p{L}*|seed|write|delete|drop|truncate|wipe|purge|reset|restore|import|load|sync|upsert|update|apply|backfill|rename|fix|clean(?:up)?|insert|push|set)(?![\p{L}])/iu
 
+/** Options of `ssh` with a value. */
+const SSH_VALUES = /^-[bcDEeFIiJLlmOopQRSWw]$/u
+
+/** The command that a command runs: after `--`, as one text, or after the host of `ssh`. */
+function innerCommand(program: string, words: readonly string[]): string {
+  if (!RUNS_TEXT.test(program)) return ''
+  if (program === 'ssh') {
+    const host = words.findIndex((word, at) => at > 0 && !word.startsWith('-') && !SSH_VALUES.test(words[at - 1] ?? ''))
+    return host < 0 ? '' : words.slice(host + 1).join(' ')
+  }
+  const dashes = words.indexOf('--')
+  return words.findLast((word) => /\s/u.test(word)) ?? (dashes < 0 ? '' : words.slice(dashes + 1).join(' '))
+}
+
 /** The steps of one part of a shell command. */
 function stepsOfPart(part: string, depth: number): CallStep[] {
   const [head = part] = part.split(/<<-?\s*['"]?\w/u)
@@ -87,11 +101,7 @@ function stepsOfPart(part: string, depth: number): CallStep[] {
   const words = wordsOf(plain)
   const program = (words[0] ?? '').replace(/^.*[/\\]/u, '').toLowerCase()
   if (program === '') return []
-  // A command inside a command.
-  const inner =
-    depth < 3 && RUNS_TEXT.test(program)
-      ? (words.findLast((word) => /\s/u.test(word)) ?? words.slice(words.indexOf('--') + 1 || words.length).join(' '))
-      : ''
+  const inner = depth < 3 ? innerCommand(program, words) : ''
   const innerSteps = inner === '' ? [] : stepsOfCommand(inner, depth + 1)
   // The names of the outer command say where the inner one acts: a host, a container.
   if (innerSteps.length > 0) {

@@ -138,7 +138,8 @@ export function isNamedIn({ text: target }: Target, text: string): boolean {
   const lower = text.toLowerCase()
   if (lower.includes(target)) return true
   const last = target.replace(/\/+$/u, '').split('/').at(-1) ?? ''
-  return last.length > 3 && lower.includes(last)
+  const stem = last.replace(/\.[a-z0-9]{1,8}$/u, '')
+  return (last.length > 3 && lower.includes(last)) || (stem !== last && stem.length > 4 && lower.includes(stem))
 }
 
 const escaped = (text: string): string => text.replaceAll(/[.+?^${}()|[\]\\]/gu, String.raw`\$&`)

@@ -9,7 +9,7 @@ const SMALL_WORDS: ReadonlySet<string> = new Set(
   `may must shall user users please keep kept done make need want never always cannot
   der die das den dem des ein eine einen einem einer eines ich du er sie es wir ihr mir mich dir dich uns euch ihn ihm ihnen mein dein
   sein ist sind war waren wird werden wurde wurden sei hat haben hatte habe muss müssen soll sollen sollte darf dürfen kann können mag
-  und oder aber sondern auch noch schon bitte in im an am auf aus bei beim mit nach von vom zu zum zur für um über unter durch so da dann
+  und oder aber sondern auch noch schon bitte in im an am ab auf aus bei beim mit nach von vom zu zum zur für um über unter durch so da dann
   weil damit dass wenn ob als wie man lass lasst nicht nie niemals kein keine keinen keinem keiner immer nur sich dies diese dieser dieses
   nutzer benutzer nutzers
   el la los las un una unos unas yo tu tú usted él ella ellos nos me te se le les lo al del de en a con por para y o u e pero sino que
