@@ -1,6 +1,6 @@
 /** The names in a rule that calls can be compared with: paths, names in code, flags, commands, branches, addresses. */
 
-export type TargetKind = 'path' | 'name' | 'flag' | 'command' | 'address'
+type TargetKind = 'path' | 'name' | 'flag' | 'command' | 'address'
 
 export interface Target {
   readonly kind: TargetKind
