@@ -62,7 +62,7 @@ const breakLines = (found: RuleBreak): string[] => [
 ]
 
 function verdictText({ verdict, unjudged, calls, breaks }: CheckedRule): string {
-  const compared = `${many(calls, 'call')} compared`
+  const compared = calls === 0 ? 'no call to compare' : `${many(calls, 'call')} compared`
   if (verdict === 'unjudged') return colours.dim(`cannot be judged: ${printable(unjudged ?? '')}`)
   if (verdict === 'kept') return `${colours.green('kept so far')} (${compared})`
   return `${colours.red(`broken ${breaks.length === 1 ? 'once' : `${count(breaks.length)} times`}`)} (${compared})`
