@@ -185,6 +185,8 @@ const PROVES: { readonly [Name in RouteName]?: readonly string[] } = {
   appendMessages: ['MessageAppended', 'PromptRegistered', 'ChunkSummarized', 'MessagesPruned'],
   pinMessage: ['MessagePinned'],
   unpinMessage: ['MessageUnpinned'],
+  addRule: ['RuleAdded'],
+  judgeRule: ['RuleJudged'],
   compact: ['MessagesPruned'],
   undo: ['CycleUndone'],
   useTool: ['MessagesPruned'],
