@@ -51,6 +51,7 @@ const KINDS = {
   NoSuchProjection: ['input', 404],
   NoSuchPrompt: ['input', 404],
   NoSuchRevision: ['input', 404],
+  NoSuchRule: ['input', 404],
 
   // The past
   AfterNow: 'input',

@@ -1,7 +1,7 @@
 /** The part of the ledger's interface that concerns the rules of the user. */
 import type { OptionsOf } from '../schema/call.js'
 import type * as calls from '../schema/calls/rules.js'
-import type { Rule, RuleCheck } from '../domain/rules/rule.js'
+import type { Rule } from '../domain/rules/rule.js'
 
 export type {
   CheckedRule,
@@ -20,6 +20,8 @@ export type { RuleFile } from '../schema/calls/rules.js'
 
 export type ListRulesOptions = OptionsOf<typeof calls.listRules>
 export type CheckRulesOptions = OptionsOf<typeof calls.checkRules>
+/** Actor and request of a change of rules. */
+export type RecordRuleOptions = OptionsOf<typeof calls.addRule>
 
 /** The rules of a conversation. */
 export interface RuleList {
@@ -27,6 +29,15 @@ export interface RuleList {
   /** The last event that was read. */
   readonly revision: number
   readonly rules: readonly Rule[]
+}
+
+/** A rule that was confirmed, dropped or added. */
+export interface RecordedRule {
+  readonly conversationId: string
+  /** The last event of the conversation. */
+  readonly revision: number
+  /** Id of the rule. */
+  readonly rule: string
 }
 
 /** The counts of a check. */
@@ -45,11 +56,20 @@ export interface RuleTotals {
 
 /** Rules of the user: those that conversations state, and the calls that broke them. Needs no model. */
 export interface LedgerRules {
-  /** The rules that a conversation states, in the user's words. */
+  /** The rules that a conversation states, in the user's words, also those that were dropped. */
   list(conversationId: string, options?: ListRulesOptions): Promise<RuleList>
   /**
-   * Compares the calls of a conversation, or of all, with the rules that were in force.
+   * Compares the calls of a conversation, or of all, with the rules that were in force and not dropped.
    * `onConversation` gets the rules and breaks of each conversation.
    */
   check(conversationId?: string, options?: CheckRulesOptions): Promise<RuleTotals>
+  /** Records that a rule of the conversation applies. Errors: `NoSuchRule`. */
+  confirm(conversationId: string, rule: string, options?: RecordRuleOptions): Promise<RecordedRule>
+  /** Records that a sentence is no rule, or no longer applies. It is not checked. Errors: `NoSuchRule`. */
+  drop(conversationId: string, rule: string, options?: RecordRuleOptions): Promise<RecordedRule>
+  /**
+   * Adds a rule for the calls from now on, at most 2,000 characters. If a rule of the conversation has the same text,
+   * it is confirmed instead.
+   */
+  add(conversationId: string, text: string, options?: RecordRuleOptions): Promise<RecordedRule>
 }

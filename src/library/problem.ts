@@ -28,6 +28,7 @@ import type { NoContext } from '../domain/compaction/context.js'
 import type { BadMessage } from '../domain/values/parse-message.js'
 import { sentenceOf, type Sentences } from '../domain/values/failure-sentences.js'
 import { count } from '../domain/text/count.js'
+import { didYouMean } from '../domain/text/known-names.js'
 import { thrownSentence } from '../domain/values/thrown.js'
 import type { SummarizerFailure } from '../ports/summarizer.js'
 
@@ -57,6 +58,12 @@ export type Failure =
   | DifferenceFailure
   | { readonly kind: 'BadInput'; readonly field: string; readonly detail: string }
   | { readonly kind: 'ProjectionsBehind'; readonly detail: string }
+  | {
+      readonly kind: 'NoSuchRule'
+      readonly conversationId: string
+      readonly rule: string
+      readonly nearest?: string
+    }
   | { readonly kind: 'LedgerClosed' }
   /** The conversation has another revision than expected; `actual` is -1 if the conversation does not exist. */
   | {
@@ -83,6 +90,8 @@ const SENTENCES: Sentences<Failure> = {
   ...editionSentences,
   BadInput: (failure) => `${failure.field} ${failure.detail}`,
   ProjectionsBehind: (failure) => failure.detail,
+  NoSuchRule: (failure) =>
+    `there is no rule "${failure.rule}" in conversation "${failure.conversationId}"${didYouMean(failure.nearest)}: \`rules list\` lists its rules${/:\d+$/u.test(failure.rule) ? '. A rule of a file is changed in the file' : ''}`,
   UnknownModelWindow: (failure) =>
     `the window of the model "${failure.model}" is not known: ${count(failure.assumed)} tokens are assumed; modelMaxTokens (--model-max-tokens) sets it`,
   RevisionNotExpected: (failure) =>

@@ -13,6 +13,7 @@ import * as messages from './routes/messages.js'
 import * as operating from './routes/operating.js'
 import * as proofs from './routes/proofs.js'
 import * as retention from './routes/retention.js'
+import * as rules from './routes/rules.js'
 import * as transcripts from './routes/transcripts.js'
 
 const definitions = {
@@ -21,6 +22,7 @@ const definitions = {
   ...transcripts,
   ...agent,
   ...history,
+  ...rules,
   ...proofs,
   ...erasure,
   ...retention,

@@ -6,7 +6,7 @@ import { createServer, type RequestListener, type Server as HttpServer } from 'n
 import type { AddressInfo } from 'node:net'
 import { openRemoteLedger, createClient } from '../../src/interfaces/client/index.js'
 import { openService } from '../../src/library/compose.js'
-import type { Ledger, RecordedEvent } from '../../src/index.js'
+import type { Ledger, RecordedEvent, RuleCheck } from '../../src/index.js'
 import { kindOf } from '../../src/library/problem.js'
 import { startService, type Server } from '../../src/interfaces/service/server.js'
 import { createKey } from '../../src/interfaces/service/keys.js'
@@ -69,6 +69,19 @@ const READS: Readonly<Record<string, Call>> = {
   forgotten: (of) => of.forgotten(ID),
   recall: (of) => of.recall(ID),
   'forgotten in all': (of) => of.forgotten(),
+  'rules with those of a file': (of) =>
+    of.rules.list(ID, { files: [{ name: 'AGENTS.md', text: 'Never run `git push`.' }] }),
+  'rules of nowhere': (of) => of.rules.list('nowhere'),
+  'a check of rules': async (of) => {
+    const checks: RuleCheck[] = []
+    const onConversation = (check: RuleCheck): void => {
+      checks.push(check)
+    }
+    return { totals: await of.rules.check(ID, { since: '2026-01-01T00:00:00Z', onConversation }), checks }
+  },
+  'a check of the rules of all': (of) => of.rules.check(),
+  'a rule that does not exist': (of) => of.rules.confirm(ID, 'r9.9'),
+  'an empty rule': (of) => of.rules.add(ID, '  '),
   stats: (of) => of.admin.stats(ID, { prices: {} }),
   'stats of all': (of) => of.admin.stats(),
   list: (of) => of.list(),

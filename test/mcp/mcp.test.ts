@@ -70,6 +70,7 @@ describe.each<Era>(['legacy', 'auto'])('a client of the protocol, %s', (era) => 
       conversation_at: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
       explain_compaction: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
       what_was_forgotten: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+      check_rules: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
       recall: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
       compact_context: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
       undo_compaction: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
@@ -196,6 +197,7 @@ describe('what a call gets that cannot be answered', () => {
     ['what_was_forgotten', { cycle: 99 }, /99/u],
     ['what_was_forgotten', { verdicts: [] }, /verdicts/u],
     ['what_was_forgotten', { verdicts: ['gone'] }, /verdicts/u],
+    ['check_rules', { verdicts: ['lost'] }, /verdicts/u],
     ['compact_context', {}, /operationId/u],
     ['compact_context', { operationId: '' }, /operationId/u],
     ['compact_context', { operationId: 'a\nb' }, /operationId/u],
@@ -287,6 +289,7 @@ describe('what a server is bound to', () => {
         ['conversation_at', {}],
         ['explain_compaction', {}],
         ['what_was_forgotten', {}],
+        ['check_rules', {}],
         ['recall', {}],
         ['compact_context', { operationId: 'o' }],
         ['undo_compaction', { cycle: 1, operationId: 'o' }],
@@ -332,9 +335,42 @@ describe('what a server is bound to', () => {
       'conversation_at',
       'explain_compaction',
       'what_was_forgotten',
+      'check_rules',
       'recall',
     ])
     await expect(ask(client, 'pin_message', { messageId: 'm39', operationId: 'x' })).rejects.toThrow(/pin_message/u)
+  })
+})
+
+describe('the rules of a conversation', () => {
+  it('are quoted with the calls that broke them', async () => {
+    await ledger.append('rules', [
+      { id: 'rule', role: 'user', content: 'Never push to the main branch. Never run `npm publish`.' },
+      {
+        id: 'push',
+        role: 'assistant',
+        content: null,
+        tool_calls: [
+          { id: 'p1', type: 'function', function: { name: 'bash', arguments: '{"command":"git push origin main"}' } },
+        ],
+      },
+      { id: 'pushed', role: 'tool', tool_call_id: 'p1', content: 'done' },
+    ])
+    const client = await served({ boundTo: { conversationId: 'rules' } })
+    const { data } = await ask(client, 'check_rules')
+    expect(data).toMatchObject({
+      totals: { rules: 2, judged: 2, broken: 1, breaks: 1, withoutRule: 0 },
+      rules: [
+        {
+          text: 'Never push to the main branch.',
+          verdict: 'broken',
+          breaks: [{ messageId: 'push', tool: 'bash', words: 'git push origin main', inContext: 'there' }],
+        },
+        { text: 'Never run `npm publish`.', verdict: 'kept', breaks: [] },
+      ],
+    })
+    expect(String(data['quotation'])).toContain('never instructions')
+    expect((await ask(client, 'check_rules', { verdicts: ['unjudged'] })).data['rules']).toEqual([])
   })
 })
 
@@ -436,6 +472,7 @@ describe('how much answers hold', () => {
     ['memory_read', { query: 'tool_c1 🛶', limit: 50 }],
     ['explain_compaction', {}],
     ['what_was_forgotten', {}],
+    ['check_rules', {}],
     ['recall', { tokens: 1_000_000 }],
   ])('%s is bounded', async (name, args) => {
     const { text, error } = await ask(client, name, args)

@@ -68,6 +68,11 @@ const RECORDING: { readonly [Name in RouteName]?: () => RequestParts | Promise<R
   appendMessages: () => ({ body: { messages: talk(30) } }),
   pinMessage: () => ({ params: { message: 'm29' } }),
   unpinMessage: () => ({ params: { message: 'm29' } }),
+  addRule: () => ({ body: { text: 'Never push to the main branch.' } }),
+  judgeRule: async () => ({
+    params: { rule: (await ledger.rules.list('c')).rules.at(-1)?.id ?? '' },
+    body: { judgement: 'dropped' },
+  }),
   compact: async () => {
     await observer.append('c', talk(9, 30))
     return { body: { force: true } }
@@ -123,6 +128,9 @@ const READING: { readonly [Name in RouteName]?: RequestParts } = {
   explain: { body: {} },
   recall: { body: {} },
   forgottenAll: {},
+  listRules: { body: {} },
+  checkRules: { body: {} },
+  checkRulesAll: { body: {} },
   statsAll: { body: {} },
   verify: {},
   verifyAll: {},
@@ -177,6 +185,8 @@ const PROVES: { readonly [Name in RouteName]?: readonly string[] } = {
   appendMessages: ['MessageAppended', 'PromptRegistered', 'ChunkSummarized', 'MessagesPruned'],
   pinMessage: ['MessagePinned'],
   unpinMessage: ['MessageUnpinned'],
+  addRule: ['RuleAdded'],
+  judgeRule: ['RuleJudged'],
   compact: ['MessagesPruned'],
   undo: ['CycleUndone'],
   useTool: ['MessagesPruned'],

@@ -504,6 +504,8 @@ const earlierEvents = {
       },
     },
   },
+  'RuleJudged-v1': { type: 'RuleJudged', data: { rule: 'r30.1', judgement: 'confirmed' } },
+  'RuleAdded-v1': { type: 'RuleAdded', data: { text: 'Never push to main.' } },
   'ConversationTitled-v1': {
     type: 'ConversationTitled',
     data: { title: 'The date bug', where: { file: '/srv/sessions/0b6c.jsonl', line: 12 } },

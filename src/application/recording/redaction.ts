@@ -50,6 +50,8 @@ const HAS_TEXT: Readonly<Record<Command['type'], boolean>> = {
   EditContribution: true,
   TitleConversation: true,
   NoteDamage: true,
+  JudgeRule: false,
+  AddRule: true,
   ExpectNoErasure: false,
   RequestErasure: false,
   CompleteErasure: false,

@@ -5,7 +5,6 @@
 import { hasCue } from '../../domain/text/cues.js'
 import { quote } from '../../domain/text/quote.js'
 import { declines, isRefusal } from '../../domain/text/refusals.js'
-import { conversationStream } from '../../domain/values/ids.js'
 import { stepsOf, type CallStep } from '../../domain/rules/call-steps.js'
 import { includes, type Action } from '../../domain/rules/actions.js'
 import { breaks, hasTarget, type Before } from '../../domain/rules/judge-step.js'
@@ -14,13 +13,12 @@ import type { Condition } from '../../domain/rules/read-rule.js'
 import type { CheckedRule, ContextAtBreak, RuleBreak, RuleCheck } from '../../domain/rules/rule.js'
 import type { Target } from '../../domain/rules/targets.js'
 import type { Log } from '../recording/load-conversation.js'
-import { decodeEvent } from '../recording/read-event.js'
 import { worksOf, type Work } from '../loss-report/tool-calls.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
 import { isByUser } from '../working-state/statements.js'
 import type { ReadableRule } from './find-rules.js'
 import { isAsked, permissionIn } from './permission.js'
-import { RuleFold, type FollowedRule } from './rule-fold.js'
+import { readRules, type FollowedRule } from './rule-fold.js'
 
 /** Messages after a break in which the agent or the user may notice it. */
 const NOTICED_WITHIN = 12
@@ -65,20 +63,26 @@ class Steps implements Before {
   }
 }
 
-const isStated = ({ rule, statedBy }: ReadableRule, { revision }: ReportMessage): boolean =>
-  statedBy.length === 0 || (rule.since.revision ?? -1) < revision
+/** A rule of a file applies from the beginning. */
+const isStated = ({ rule }: ReadableRule, { revision }: ReportMessage): boolean =>
+  (rule.since.revision ?? -1) < revision
 
 const isTakenBack = ({ rule }: ReadableRule, { revision }: ReportMessage): boolean =>
   rule.takenBack?.revision !== undefined && rule.takenBack.revision < revision
 
 /** Whether the rule was in the context before a message. */
-function contextAt({ presences, statedBy }: FollowedRule, { revision }: ReportMessage): ContextAtBreak {
+function contextAt({ presences, statedBy, whenAdded }: FollowedRule, { revision }: ReportMessage): ContextAtBreak {
   const seen = presences.filter((each) => each.revision < revision)
   const last = seen.at(-1)
   // The user said it again after that compaction.
   const said = statedBy.findLast((message) => message.revision < revision)
-  if (last === undefined || (said !== undefined && said.revision > last.revision))
-    return { presence: 'there', ...(said === undefined ? {} : { text: quote(said.ownText) }) }
+  if (said !== undefined && (last === undefined || said.revision > last.revision))
+    return { presence: 'there', text: quote(said.ownText) }
+  const wasThere = said !== undefined || [whenAdded, ...seen].some((each) => each?.presence === 'there')
+  // A program may load a rule that no message states in another way, such as a file of instructions.
+  if (!wasThere) return { presence: 'unclear' }
+  if (last === undefined)
+    return { presence: 'there', ...(whenAdded?.text === undefined ? {} : { text: whenAdded.text }) }
   const text = last.text === undefined ? {} : { text: last.text }
   if (last.presence === 'there') return { presence: 'there', ...text }
   const before = seen.findLastIndex(({ presence }) => presence === 'there')
@@ -99,6 +103,7 @@ class CallChecker {
   constructor(
     private readonly messages: readonly ReportMessage[],
     rules: readonly FollowedRule[],
+    private readonly since: number | undefined,
   ) {
     this.#judged = rules.filter(({ conditions }) => conditions.length > 0)
   }
@@ -141,6 +146,11 @@ class CallChecker {
     return isStated(rule, message) && !isTakenBack(rule, message)
   }
 
+  /** Whether the calls of a message are to be compared. */
+  #isCompared({ at }: ReportMessage): boolean {
+    return this.since === undefined || (at !== undefined && Date.parse(at) >= this.since)
+  }
+
   #call(work: Work, number: number): void {
     const { by, query, result, call } = work
     if (query.use === 'ask' && result !== undefined && result.isError !== true && !declines(result.ownText)) {
@@ -150,7 +160,7 @@ class CallChecker {
     if (result !== undefined && isRefusal(result.text)) return
     const steps = stepsOfWork(work)
     for (const rule of this.#judged) {
-      if (!this.#isInForce(rule, by)) continue
+      if (!this.#isCompared(by) || !this.#isInForce(rule, by)) continue
       this.#calls.set(rule, (this.#calls.get(rule) ?? 0) + 1)
       const broken = steps.find((step) => rule.conditions.some((condition) => breaks(step, condition, this.#steps)))
       if (broken === undefined || this.#isAllowed(rule)) continue
@@ -165,7 +175,7 @@ class CallChecker {
 
   #answer(message: ReportMessage, at: number): void {
     const isFinal = (message.toolCalls ?? []).length === 0 && this.messages[at + 1]?.role !== 'tool'
-    if (!isFinal) return
+    if (!isFinal || !this.#isCompared(message)) return
     for (const rule of this.#judged) {
       const wanted = rule.conditions.find((condition) => condition.kind === 'language')
       if (wanted?.kind !== 'language' || !this.#isInForce(rule, message)) continue
@@ -214,24 +224,26 @@ class CallChecker {
 
 const capital = (word: string): string => `${word.charAt(0).toUpperCase()}${word.slice(1)}`
 
-/**
- * The rules of a conversation with the calls that broke them.
- * @param ofFiles rules of files, which apply from the beginning
- */
+export interface CheckOptions {
+  /** Rules of files, which apply from the beginning. */
+  readonly ofFiles?: readonly ReadableRule[]
+  /** Only calls at or after this time, in milliseconds. */
+  readonly since?: number | undefined
+}
+
+/** The rules of a conversation, without dropped ones, with the calls that broke them. */
 export async function checkRules(
   log: Log,
   conversationId: string,
-  ofFiles: readonly ReadableRule[] = [],
+  { ofFiles = [], since }: CheckOptions = {},
 ): Promise<RuleCheck> {
-  const fold = new RuleFold(conversationId, ofFiles)
-  for await (const stored of log.store.readStream(conversationStream(conversationId)))
-    fold.take(await decodeEvent(stored, log))
-  const { rules, messages } = fold
-  const checker = new CallChecker(messages, rules).check()
+  const { rules: all, messages, revision, compactions } = await readRules(log, conversationId, ofFiles)
+  const rules = all.filter(({ rule }) => rule.standing !== 'dropped')
+  const checker = new CallChecker(messages, rules, since).check()
   return {
     conversationId,
-    revision: fold.revision,
-    compactions: fold.compactions,
+    revision,
+    compactions,
     rules: rules.map((rule) => ({ ...rule.rule, ...checker.of(rule), presences: rule.presences })),
   }
 }

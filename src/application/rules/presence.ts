@@ -91,6 +91,16 @@ const subjectsOf = (
 const hasWords = (pattern: RegExp | undefined, text: string): boolean =>
   pattern !== undefined && new RegExp(pattern.source, pattern.flags.replace('g', '')).test(text)
 
+/** A message with the text of a rule that no message states. */
+const unstated = ({ id, text, since }: ReadableRule['rule']): ReportMessage => ({
+  messageId: id,
+  revision: since.revision ?? 0,
+  role: 'user',
+  text,
+  ownText: text,
+  tokens: 0,
+})
+
 /** A context after a compaction, in which rules are looked for. */
 export class RuleContext {
   readonly #shown: ReadonlySet<string>
@@ -108,17 +118,16 @@ export class RuleContext {
     })
   }
 
-  /** Looks for rules that messages stated. */
+  /** Looks for rules. */
   find(rules: readonly (ReadableRule & { readonly statedBy: readonly ReportMessage[] })[]): readonly Found[] {
-    const items = rules.map(({ rule, statedBy: [message] }) =>
-      message === undefined
-        ? undefined
-        : { kind: 'constraint' as const, key: rule.text, text: rule.text, message, mentions: 1 },
-    )
-    const judge = createJudge(
-      this.input,
-      items.filter((item) => item !== undefined),
-    )
+    const items = rules.map(({ rule, statedBy: [message = unstated(rule)] }) => ({
+      kind: 'constraint' as const,
+      key: rule.text,
+      text: rule.text,
+      message,
+      mentions: 1,
+    }))
+    const judge = createJudge(this.input, items)
     return rules.map(({ rule, conditions, statedBy }, at): Found => {
       const item = items[at]
       if (item === undefined || statedBy.some(({ messageId }) => this.#shown.has(messageId)))

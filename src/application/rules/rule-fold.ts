@@ -9,16 +9,22 @@ import { remainingAfter, summaryAfter, toReportMessage } from '../loss-report/co
 import type { ReportMessage } from '../loss-report/report-input.js'
 import { quote } from '../../domain/text/quote.js'
 import { findEstimator } from '../recording/estimators.js'
-import { isOfType, isReplacement } from '../recording/read-event.js'
+import { decodeEvent, isOfType, isReplacement } from '../recording/read-event.js'
+import type { Log } from '../recording/load-conversation.js'
+import { ERASED } from '../../domain/events/texts.js'
+import type { EventData } from '../../domain/events/index.js'
+import { conversationStream } from '../../domain/values/ids.js'
 import type { PresenceAfter } from '../../domain/rules/rule.js'
-import { keyOf, rulesIn, statedAt, type ReadableRule } from './find-rules.js'
+import { keyOf, ruleOf, rulesIn, statedAt, type ReadableRule } from './find-rules.js'
 import { isByUser } from '../working-state/statements.js'
 import { mayTakeBack, permissionIn } from './permission.js'
-import { RuleContext } from './presence.js'
+import { RuleContext, type Found } from './presence.js'
 
 /** A rule while the conversation is read. */
 export interface FollowedRule extends ReadableRule {
   readonly presences: readonly PresenceAfter[]
+  /** For an added rule: whether it was in the context when it was added. */
+  readonly whenAdded?: Found
 }
 
 export class RuleFold {
@@ -54,6 +60,8 @@ export class RuleFold {
     this.#revision = event.revision
     if (isOfType(event, 'MessageAppended')) this.#message(toReportMessage({ ...event.data, revision: event.revision }))
     else if (isOfType(event, 'MessagesWithdrawn')) this.#withdraw(event.data.messages.map(({ messageId }) => messageId))
+    else if (isOfType(event, 'RuleJudged')) this.#judge(event.data)
+    else if (isOfType(event, 'RuleAdded')) this.#add(event)
     else if (isOfType(event, 'MessagesPruned') || isReplacement(event)) this.#compacted(event.revision)
   }
 
@@ -88,20 +96,46 @@ export class RuleFold {
     }
   }
 
-  /** Looks for each rule in the context after a compaction. */
-  #compacted(revision: number): void {
-    const after = this.#fold.state
-    const wanted = [...this.#rules].filter(
-      ([, { rule, statedBy }]) => statedBy.length > 0 && rule.takenBack === undefined,
-    )
-    const context = new RuleContext({
+  /** Takes the judgement of a person. The newest one counts. */
+  #judge({ rule: id, judgement }: EventData<'RuleJudged'>): void {
+    for (const [key, known] of this.#rules)
+      if (known.rule.id === id) this.#rules.set(key, { ...known, rule: { ...known.rule, standing: judgement } })
+  }
+
+  #add({ data: { text }, revision, metadata: { recordedAt } }: RecordedEvent<'RuleAdded'>): void {
+    if (text === ERASED) return
+    const id = `r${String(revision)}`
+    const since = { revision, at: recordedAt }
+    const added = { ...ruleOf({ id, text, source: 'added', standing: 'confirmed', since }), statedBy: [] }
+    const content = keyOf(text)
+    const known = this.#rules.get(content)
+    // A rule of other words may have the same content, such as the permission of what another one forbids.
+    const isFree = content !== '' && (known === undefined || known.rule.takenBack !== undefined)
+    const [whenAdded] = this.#context().find([added])
+    this.#rules.set(isFree ? content : id, {
+      ...added,
+      presences: [],
+      ...(whenAdded === undefined ? {} : { whenAdded }),
+    })
+  }
+
+  /** The context of the model. */
+  #context(): RuleContext {
+    const { state } = this.#fold
+    return new RuleContext({
       removed: [],
-      remaining: remainingAfter(after),
-      summary: summaryAfter(after),
+      remaining: remainingAfter(state),
+      summary: summaryAfter(state),
       before: [...this.#messages.values()],
       after: [],
     })
-    const found = context.find(wanted.map(([, rule]) => rule))
+  }
+
+  /** Looks for each rule in the context after a compaction. */
+  #compacted(revision: number): void {
+    const after = this.#fold.state
+    const wanted = [...this.#rules].filter(([, { rule }]) => rule.takenBack === undefined)
+    const found = this.#context().find(wanted.map(([, rule]) => rule))
     for (const [at, [key, known]] of wanted.entries()) {
       const seen = found[at]
       if (seen === undefined) continue
@@ -109,4 +143,15 @@ export class RuleFold {
       this.#rules.set(key, { ...known, presences: [...presences, { cycle: after.cycles, revision, ...seen }] })
     }
   }
+}
+
+/**
+ * Reads the rules of a conversation.
+ * @param ofFiles rules of files, which apply from the beginning
+ */
+export async function readRules(log: Log, conversationId: string, ofFiles: readonly ReadableRule[]): Promise<RuleFold> {
+  const fold = new RuleFold(conversationId, ofFiles)
+  for await (const stored of log.store.readStream(conversationStream(conversationId)))
+    fold.take(await decodeEvent(stored, log))
+  return fold
 }

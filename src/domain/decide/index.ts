@@ -24,6 +24,7 @@ import { recordCouldNotHelp, recordFailure } from './record-failure.js'
 import { recordChunk, setSummaryAside } from './record-summary.js'
 import { recordResummarization } from './resummarize.js'
 import { revertEdition } from './revert-edition.js'
+import { addRule, judgeRule } from './rules.js'
 import { undoCycles, type NoSuchCycle } from './undo-cycles.js'
 import { withdrawMessages } from './withdraw-messages.js'
 
@@ -59,6 +60,8 @@ const rules = {
   EditContribution: editContribution,
   TitleConversation: titleConversation,
   NoteDamage: noteDamage,
+  JudgeRule: judgeRule,
+  AddRule: addRule,
   ExpectNoErasure: expectNoErasure,
   RequestErasure: requestErasure,
   CompleteErasure: completeErasure,

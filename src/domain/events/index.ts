@@ -38,6 +38,8 @@ import { retentionHoldReleased } from './retention-hold-released.js'
 import { retentionRulesSet } from './retention-rules-set.js'
 import { retentionRunCompleted } from './retention-run-completed.js'
 import { retentionRunStarted } from './retention-run-started.js'
+import { ruleAdded } from './rule-added.js'
+import { ruleJudged } from './rule-judged.js'
 import { summarySetAside } from './summary-set-aside.js'
 import { transcriptDamaged } from './transcript-damaged.js'
 
@@ -61,6 +63,7 @@ export {
 } from './working-state.js'
 export { NO_SECTIONS, sectionsSchema, type Sections } from './sections.js'
 export { summarizerRecordSchema, type RejectedAnswer, type SummarizerRecord } from './summarizer-record.js'
+export { RULE_JUDGEMENTS } from './rule-judged.js'
 export type { SourcePlace } from './source.js'
 export type { Trigger } from './trigger.js'
 
@@ -90,6 +93,8 @@ export const eventTypes = {
   CompactionObserved: compactionObserved,
   ContributionEdited: contributionEdited,
   TranscriptDamaged: transcriptDamaged,
+  RuleJudged: ruleJudged,
+  RuleAdded: ruleAdded,
   PromptRegistered: promptRegistered,
   ErasureRequested: erasureRequested,
   ErasureCompleted: erasureCompleted,

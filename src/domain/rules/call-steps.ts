@@ -242,7 +242,8 @@ export function stepsOf(call: NamedCall): readonly CallStep[] {
         ({ name, value }) => /command|patch|input|value/u.test(name) && typeof value === 'string',
       )
       const isDeleted =
-        /delete/u.test(call.name.toLowerCase()) || /\*\*\* Delete File/u.test(String(content?.value ?? ''))
+        /delete/u.test(call.name.toLowerCase()) ||
+        /\*\*\* Delete File/u.test(typeof content?.value === 'string' ? content.value : '')
       return [
         {
           actions: new Set<Action>(isDeleted ? ['change', 'delete'] : ['change']),

@@ -244,7 +244,7 @@ function wholeConditions(rule: string, clauses: readonly Clause[]): Condition[] 
   const flag = targets.find(({ kind }) => kind === 'flag')
   if (BEFORE.test(rule) && commands.length > 0 && !clauses.some(({ isForbidding }) => isForbidding)) {
     const trigger = actions.find((action) => ['commit', 'push', 'deploy', 'publish', 'merge'].includes(action))
-    const needs = commands.filter(({ text }) => !/^git /u.test(text))
+    const needs = commands.filter(({ text }) => !text.startsWith('git '))
     if (trigger !== undefined && needs.length > 0) conditions.push({ kind: 'first', action: trigger, commands: needs })
   }
   const command = commands[0] ?? targets.find(isProgram)

@@ -11,6 +11,9 @@ export type RuleSource =
   /** Added by a person with a command. */
   | 'added'
 
+/** The longest rule that a person can add. */
+export const MOST_CHARACTERS_OF_RULE = 2_000
+
 /** What a person said about a rule: nothing yet, that it applies, or that it does not. */
 export type Standing = 'found' | 'confirmed' | 'dropped'
 
@@ -63,7 +66,7 @@ export interface PresenceAfter {
 /** The context of the model at a break. */
 export interface ContextAtBreak {
   readonly presence: Presence
-  /** The compaction since which it is not there; absent if it is there. */
+  /** The compaction since which it is not there; absent if it is there, or if no message states it. */
   readonly sinceCycle?: number
   /** The words in the context that have it. */
   readonly text?: string

@@ -1,6 +1,6 @@
 /** The names in a rule that calls can be compared with: paths, names in code, flags, commands, branches, addresses. */
 
-export type TargetKind =
+type TargetKind =
   | 'path'
   | 'name'
   | 'flag'

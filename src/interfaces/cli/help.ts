@@ -12,7 +12,8 @@ export const EPILOGUE = `Exit status:
   1  internal error
   2  invalid input: command line, setting, file or id
   3  the store or the model is not available
-  4  the log cannot be trusted, verify found problems, or secrets scan found secrets
+  4  the log cannot be trusted, verify found problems, secrets scan found secrets,
+     or rules check found calls that broke a rule
   130  interrupted by Ctrl-C
 
 Flags win over the environment (CONTEXT_LEDGER_STORE, CONTEXT_LEDGER_MODEL, …), which wins over the config file

@@ -53,6 +53,7 @@ export function ledgerOnDemand(
       diff: (...args) => reading((ledger) => ledger.diff(...args)),
       explain: (...args) => reading((ledger) => ledger.explain(...args)),
       forgotten: (...args) => reading((ledger) => ledger.forgotten(...args)),
+      rules: { check: (...args) => reading((ledger) => ledger.rules.check(...args)) },
       recall: (...args) => reading((ledger) => ledger.recall(...args)),
       list: (...args) => reading((ledger) => ledger.list(...args)),
       search: (...args) => reading((ledger) => ledger.search(...args)),

@@ -10,6 +10,7 @@ import { createClient } from './client.js'
 import { remoteEditions, remoteProjections } from './remote-editions.js'
 import { followEvents, readLog } from './remote-events.js'
 import { listConversations, liveMessages, momentOf, usageTotals } from './remote-lists.js'
+import { remoteRules } from './remote-rules.js'
 import { compressRemotely, remoteTools } from './remote-tools.js'
 import { checkpointInJson, remoteErasure, remoteProofs, remoteRetention } from './remote-trust.js'
 import { createRemote, notSupportedRemotely, withoutActor, type Remote } from './remote.js'
@@ -47,6 +48,7 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
     }),
     ...recording,
     ...reading,
+    rules: remoteRules(remote),
     transcripts: remoteTranscripts(remote, policy),
     editions: remoteEditions(remote),
     admin: remoteAdmin(remote),

@@ -14,6 +14,7 @@ export type McpLedger = Pick<
   Ledger,
   'context' | 'messages' | 'log' | 'diff' | 'explain' | 'forgotten' | 'recall' | 'list' | 'search'
 > & {
+  readonly rules: Pick<Ledger['rules'], 'check'>
   readonly editions: Pick<Ledger['editions'], 'undo'>
   readonly conversation: (...args: Parameters<Ledger['conversation']>) => Pick<Chat, 'pin'> & {
     /** The memory tools. */

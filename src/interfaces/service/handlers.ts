@@ -12,6 +12,7 @@ import { messageHandlers } from './routes/messages.js'
 import { operatingHandlers } from './routes/operating.js'
 import { proofHandlers } from './routes/proofs.js'
 import { retentionHandlers } from './routes/retention.js'
+import { ruleHandlers } from './routes/rules.js'
 import { transcriptHandlers } from './routes/transcripts.js'
 import type { Handlers } from './service.js'
 
@@ -21,6 +22,7 @@ const all = {
   ...transcriptHandlers,
   ...agentHandlers,
   ...historyHandlers,
+  ...ruleHandlers,
   ...editionHandlers,
   ...proofHandlers,
   ...erasureHandlers,

@@ -1,7 +1,11 @@
 /** Calls about the rules of the user: those that a conversation states, and the calls that broke them. */
 import type { RuleCheck } from '../../domain/rules/rule.js'
+import { RULE_JUDGEMENTS } from '../../domain/events/index.js'
 import { call, option } from '../call.js'
-import { awaitedListener, checkedBy } from '../option-values.js'
+import { awaitedListener, checkedBy, time } from '../option-values.js'
+import { request } from './common.js'
+
+export type RuleJudgement = (typeof RULE_JUDGEMENTS)[number]
 
 /** A rule file: its name, and its text. */
 export interface RuleFile {
@@ -22,9 +26,12 @@ const isFile = (given: unknown): given is RuleFile =>
 const files = () =>
   option(
     'Rule files of the project. Each line that states a rule is one, from the beginning of the conversation',
-    checkedBy<readonly RuleFile[]>((given) =>
-      Array.isArray(given) && given.every(isFile) ? undefined : 'must be a list of { name, text }',
-    ),
+    checkedBy<readonly RuleFile[]>((given) => {
+      if (!Array.isArray(given) || !given.every(isFile)) return 'must be a list of { name, text }'
+      // The ids of rules begin with the name.
+      const repeated = given.find(({ name }, at) => given.findIndex((file) => file.name === name) < at)
+      return repeated === undefined ? undefined : `has two files with the name ${repeated.name}`
+    }),
   )
 
 /** The rules of a conversation. */
@@ -34,9 +41,17 @@ export const listRules = call('rules.list', { options: () => ({ files: files() }
 export const checkRules = call('rules.check', {
   options: () => ({
     files: files(),
+    since: option('Only calls at or after this time', time()),
     onConversation: option(
       'Called with each conversation that states a rule. A returned promise is awaited',
       awaitedListener<[check: RuleCheck]>(),
     ),
   }),
 })
+
+/** Records that a rule applies. */
+export const confirmRule = call('rules.confirm', { writes: true, options: request })
+/** Records that a rule does not apply. */
+export const dropRule = call('rules.drop', { writes: true, options: request })
+/** Records a new rule. */
+export const addRule = call('rules.add', { writes: true, options: request })

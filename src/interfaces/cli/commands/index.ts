@@ -47,6 +47,10 @@ import { retentionRelease } from './retention-release.js'
 import { retentionRun } from './retention-run.js'
 import { retentionSet } from './retention-set.js'
 import { retentionStatus } from './retention-status.js'
+import { rulesAdd } from './rules-add.js'
+import { rulesCheck } from './rules-check.js'
+import { rulesConfirm, rulesDrop } from './rules-judge.js'
+import { rulesList } from './rules-list.js'
 import { search } from './search.js'
 import { secretsScan } from './secrets-scan.js'
 import { serve } from './serve.js'
@@ -101,6 +105,11 @@ export const groups: readonly CommandGroup[] = [
     word: 'editions',
     describe: 'Alternative compactions of the same history',
     commands: [editionsCompare, editionsList, editionsShow, editionsAdopt, editionsRevert, editionsDrop],
+  },
+  {
+    word: 'rules',
+    describe: 'Rules that users stated, and the calls that broke them',
+    commands: [rulesList, rulesCheck, rulesConfirm, rulesDrop, rulesAdd],
   },
   {
     word: 'keys',

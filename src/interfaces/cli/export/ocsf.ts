@@ -4,7 +4,10 @@
  */
 import { definitionOf, type RecordedEvent } from '../../../domain/events/index.js'
 
-const VERSION = '1.4.0'
+/** Version of the schema. */
+export const VERSION = '1.4.0'
+/** The ledger as the product that made an event. */
+export const productOf = (source: string) => ({ name: 'Context Ledger', vendor_name: 'Context Ledger', uid: source })
 const CLASS = 6003
 const CATEGORY = 6
 const ACTIVITIES = {
@@ -42,7 +45,7 @@ export function ocsfEvent(
     status_id: isFailure ? FAILURE : SUCCESS,
     metadata: {
       version: VERSION,
-      product: { name: 'Context Ledger', vendor_name: 'Context Ledger', uid: source },
+      product: productOf(source),
       uid: id,
       sequence: position,
       event_code: type,

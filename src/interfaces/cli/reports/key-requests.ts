@@ -21,12 +21,14 @@ const READS_CONVERSATION = new Set([
   'diff',
   'explain',
   'forgotten',
+  'listRules',
+  'checkRules',
   'compress',
   'useTool',
   'search',
 ])
 /** Routes whose answers may have texts of every conversation that the key can access. */
-const READS_ALL = new Set(['search', 'streamEvents'])
+const READS_ALL = new Set(['search', 'streamEvents', 'checkRulesAll'])
 
 const PAGE = 1_000
 

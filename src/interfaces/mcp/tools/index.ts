@@ -1,5 +1,6 @@
 /** The tools of the server, in the order in which clients list them. */
 import type { McpTool } from '../tool.js'
+import { checkRules } from './check-rules.js'
 import { compactContext } from './compact-context.js'
 import { conversationAt } from './conversation-at.js'
 import { explainCompaction } from './explain-compaction.js'
@@ -16,6 +17,7 @@ export const tools: readonly McpTool[] = [
   conversationAt,
   explainCompaction,
   whatWasForgotten,
+  checkRules,
   recall,
   compactContext,
   undoCompaction,

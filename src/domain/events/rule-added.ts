@@ -1,0 +1,15 @@
+import { z } from 'zod'
+import { short } from './lines.js'
+import { defineEvent } from './event-definition.js'
+import { wholeTexts } from './texts.js'
+
+export const ruleAdded = defineEvent({
+  description: 'a person added a rule that applies to the rest of the conversation',
+  version: 1,
+  effect: 'none',
+  activity: 'update',
+  withoutContent: [],
+  texts: wholeTexts({ text: 'text' }),
+  schema: z.object({ text: z.string().min(1) }),
+  describe: ({ text }) => short(text),
+})

@@ -1,0 +1,96 @@
+/**
+ * Rules of the user, and the calls that broke them. A request that reads rules may have rule files in its body, so it is
+ * a POST.
+ */
+import { z } from 'zod'
+import { RULE_JUDGEMENTS } from '../../domain/events/index.js'
+import { MOST_CHARACTERS_OF_RULE } from '../../domain/rules/rule.js'
+import { count, record } from '../answer.js'
+import { jobOf, WAIT } from '../answers/job.js'
+import * as results from '../answers/rules.js'
+import { inBody } from '../call-over-http.js'
+import * as calls from '../calls/rules.js'
+import { ofConversation } from '../fields.js'
+import { route } from '../route.js'
+
+/** Rule files that a request may have. */
+const MOST_FILES = 100
+
+const files = z
+  .array(z.strictObject({ name: z.string().min(1), text: z.string() }))
+  .max(MOST_FILES)
+  .optional()
+  .meta({ description: 'Rule files of the project: each line that states a rule is one' })
+
+const checkBody = z
+  .strictObject({ ...inBody(calls.checkRules.options(), 'files', 'onConversation'), files })
+  .meta({ id: 'CheckRules' })
+
+export const listRules = route({
+  method: 'post',
+  path: '/v1/conversations/{conversation}/rules/list',
+  summary: 'Lists the rules of a conversation, in the words of the user, also those that were taken back or dropped',
+  roles: ['read', 'audit'],
+  reach: 'conversation',
+  params: ofConversation,
+  body: z.strictObject({ files }).meta({ id: 'ListRules' }),
+  answer: results.ruleList,
+})
+
+export const checkRules = route({
+  method: 'post',
+  path: '/v1/conversations/{conversation}/rules/check',
+  summary: 'Compares the calls of a conversation with its rules, and reports what the model knew at each break',
+  roles: ['audit'],
+  reach: 'conversation',
+  params: ofConversation,
+  body: checkBody,
+  answer: results.ruleChecks,
+})
+
+export const checkRulesAll = route({
+  method: 'post',
+  path: '/v1/rules/check',
+  summary: 'Compares the calls of all conversations with their rules, as a job',
+  roles: ['audit'],
+  reach: 'ledger',
+  headers: WAIT,
+  body: checkBody,
+  answer: jobOf('CheckRulesJob', { result: results.ruleChecks, progress: record({ conversations: count }) }),
+  status: 202,
+})
+
+export const addRule = route({
+  method: 'post',
+  path: '/v1/conversations/{conversation}/rules',
+  summary: 'Adds a rule for the calls from now on',
+  roles: ['append', 'operate'],
+  reach: 'conversation',
+  params: ofConversation,
+  body: z
+    .strictObject({
+      text: z
+        .string()
+        .min(1)
+        .meta({ description: `The rule, at most ${String(MOST_CHARACTERS_OF_RULE)} characters` }),
+      ...inBody(calls.addRule.options(), 'actor'),
+    })
+    .meta({ id: 'AddRule' }),
+  answer: results.recordedRule,
+})
+
+export const judgeRule = route({
+  method: 'put',
+  path: '/v1/conversations/{conversation}/rules/{rule}',
+  summary: 'Confirms or drops a rule; a dropped rule is listed and not checked',
+  roles: ['append', 'operate'],
+  reach: 'conversation',
+  params: z.object({
+    ...ofConversation.shape,
+    rule: z.string().min(1).meta({ description: 'Id of the rule' }),
+  }),
+  body: z
+    .strictObject({ judgement: z.enum(RULE_JUDGEMENTS), ...inBody(calls.confirmRule.options(), 'actor') })
+    .meta({ id: 'JudgeRule' }),
+  answer: results.recordedRule,
+})
