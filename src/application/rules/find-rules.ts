@@ -1,4 +1,5 @@
 /** Finds the rules in the messages of a conversation, in the user's own words, and the messages that take them back. */
+import { isNegated } from '../../domain/text/cues.js'
 import { contentWords } from '../../domain/text/content-words.js'
 import { refusalIn } from '../../domain/text/refusals.js'
 import { statesRule } from '../../domain/text/rules.js'
@@ -19,8 +20,8 @@ export interface ReadableRule {
 const QUOTED_LINE = /^>.*$/gmu
 const flat = (text: string): string => text.replaceAll(/\s+/gu, ' ').trim()
 
-/** Two rules with the same content are one. */
-export const keyOf = (text: string): string => contentWords(text).join(' ')
+/** Two rules with the same content are one. What one forbids and the other permits is not the same. */
+export const keyOf = (text: string): string => `${isNegated(text) ? 'not ' : ''}${contentWords(text).join(' ')}`
 
 export const statedAt = ({ revision, messageId, at }: ReportMessage): StatedAt => ({
   revision,

@@ -94,8 +94,10 @@ function isForbidden(step: CallStep, actions: readonly Action[], targets: readon
 }
 
 /** The amounts of a step in whole units. */
-const amountsOf = ({ amounts }: CallStep): readonly number[] =>
-  amounts.map(({ name, value }) => (/cents|minor/u.test(name) ? value / 100 : value))
+const amountsOf = ({ amounts }: CallStep, isPercent: boolean): readonly number[] =>
+  amounts
+    .filter(({ name }) => isPercent === /percent|pct|discount|rate/u.test(name))
+    .map(({ name, value }) => (/cents|minor/u.test(name) ? value / 100 : value))
 
 /** Whether a step does what a limit is about, or its tool is named in the rule. */
 function isAboutAmount(step: CallStep, { action, subject }: Extract<Condition, { kind: 'cap' }>): boolean {
@@ -147,7 +149,9 @@ export function breaks(step: CallStep, condition: Condition, before: Before): bo
     case 'with':
       return !step.reads && hasTarget(step, condition.command) && !hasTarget(step, condition.flag)
     case 'cap':
-      return isAboutAmount(step, condition) && amountsOf(step).some((amount) => amount > condition.most)
+      return (
+        isAboutAmount(step, condition) && amountsOf(step, condition.isPercent).some((amount) => amount > condition.most)
+      )
     case 'window':
       return (
         isForbidden(step, condition.actions, condition.targets) && isInWindow(step, condition) !== condition.isAllowed

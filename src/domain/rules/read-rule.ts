@@ -20,7 +20,13 @@ export type Condition =
   /** A call of the command has the flag. */
   | { readonly kind: 'with'; readonly command: Target; readonly flag: Target }
   /** No amount of a call that does the action is above the limit. */
-  | { readonly kind: 'cap'; readonly action: Action; readonly most: number; readonly subject: readonly string[] }
+  | {
+      readonly kind: 'cap'
+      readonly action: Action
+      readonly most: number
+      readonly isPercent: boolean
+      readonly subject: readonly string[]
+    }
   /** An action is made at a time of day in UTC: from one minute of the day to another, or never then. */
   | {
       readonly kind: 'window'
@@ -36,9 +42,9 @@ export type ReadRule = { readonly conditions: readonly Condition[] } | { readonl
 
 /** A word that forbids without a negation. */
 const FORBIDS =
-  /(?<![\p{L}])(?:nothing|nobody|no one|none|off the table|not (?:ok|okay|fine|allowed)|(?:is|are) (?:mine|banned|taboo)|only (?:i|we)|i (?:do|run|trigger|make) (?:the|all|it)|keep away|hands? to (?:your)?self|nichts|niemand|keiner|nada|nadie|ningun[oa]?|solo yo|off[- ]limits|frozen|read[- ]only|hands off|stay (?:away|out|off)|keep (?:your hands )?(?:away|off|out)|forbidden|prohibited|leave\b.*\b(?:alone|untouched|as (?:it|they|is)|be)(?![\p{L}])|stop \p{L}+ing|avoid|refrain|tabu|eingefroren|finger weg|gesperrt|unverändert|verboten|untersagt|prohibid[oa]s?|congelad[oa]s?|intocables?|solo lectura|vetad[oa]s?|deja(?:d)? (?:en paz|como est|intact)|evita(?:r)?)(?![\p{L}])|凍結|読み取り専用|禁止|手を(?:付け|つけ)ない|触らない|私だけ|私が(?:やり|行い)|只有我|由我|冻结|只读|别|勿|禁/iu
+  /(?<![\p{L}])(?:nothing|nobody|no one|none|off the table|not (?:ok|okay|fine|allowed)|(?:is|are) (?:mine|banned|taboo)|only (?:i|we)|i (?:do|run|trigger|make) (?:the|all|it)|keep away|hold off|fingers? off|no[- ]go|out of the question|not how we|sacred|locked|append[- ]only|(?:is|are) for me|for me to do|by me\b.*\bnot by you|not by (?:you|us)|off for you|(?:is|are) (?:\p{Lu}\p{L}+|\p{L}+)['’]s? (?:alone|department|business|job|call|territory)|hands? to (?:your)?self|lässt du|nicht mehr du|macht nur|bleibt (?:so|wie)|sagrad[oa]s?|bloquead[oa]s?|nichts|niemand|keiner|nada|nadie|ningun[oa]?|solo yo|off[- ]limits|frozen|read[- ]only|hands off|stay (?:away|out|off)|keep (?:your hands )?(?:away|off|out)|forbidden|prohibited|leave\b.*\b(?:alone|untouched|as (?:it|they|is)|be)(?![\p{L}])|stop \p{L}+ing|avoid|refrain|tabu|eingefroren|finger weg|gesperrt|unverändert|verboten|untersagt|prohibid[oa]s?|congelad[oa]s?|intocables?|solo lectura|vetad[oa]s?|deja(?:d)? (?:en paz|como est|intact)|evita(?:r)?)(?![\p{L}])|凍結|読み取り専用|禁止|手を(?:付け|つけ)ない|触らない|やめて|私だけ|私が(?:やり|行い)|只有我|由我|冻结|只读|别|勿|禁|一律不|不归你/iu
 const ASKS =
-  /(?<![\p{L}])(?:ask(?:ing)?(?: me| us)?|check(?:ing)? with|confirm(?:ation|ed|ing|s)?|approv(?:al|e|ed|es)|sign(?:ed|s)?[- ]?off|permission|consent|okay from|ok from|my (?:ok|okay|go(?:-ahead)?)|go-ahead|tell me first|run it (?:by|past) me|rückfrage|rücksprache|frag\p{L}*|zustimmung|freigabe|genehmig\p{L}*|erlaubnis|bestätig\p{L}*|absprache|pregunt\p{L}+|permiso|consult\p{L}+|aprobaci\p{L}+|confirm\p{L}+|visto bueno|avis\p{L}+|zugestimmt|einverstanden|mein ok|consentimiento)(?![\p{L}])|確認(?:を|し|して)|許可|聞いて|相談|承認|了解を|勝手に|询问|征得|同意|批准|确认|问我|问一下/iu
+  /(?<![\p{L}])(?:ask(?:ing)?(?: me| us)?|check(?:ing)? with|confirm(?:ation|ed|ing|s)?|approv(?:al|e|ed|es)|sign(?:ed|s)?[- ]?off|permission|consent|okay from|ok from|my (?:ok|okay|go(?:-ahead)?)|go-ahead|tell me first|run it (?:by|past) me|rückfrage|rücksprache|frag\p{L}*|zustimmung|freigabe|genehmig\p{L}*|erlaubnis|bestätig\p{L}*|absprache|pregunt\p{L}+|permiso|consult\p{L}+|aprobaci\p{L}+|confirm\p{L}+|visto bueno|avis\p{L}+|zugestimmt|einverstanden|i['’]ve seen|i have seen|show (?:it|me|them)|nachfrag\p{L}*|nachzufragen|mein ok|consentimiento)(?![\p{L}])|確認(?:を|し|して)|許可|聞いて|相談|承認|了解を|勝手に|見せて|询问|征得|同意|批准|确认|问我|问一下/iu
 const ONLY =
   /(?<![\p{L}-])(?:only|exclusively|solely|nothing but|nowhere (?:else|but)|nur|ausschließlich|solo|sólo|solamente|únicamente|seulement|uniquement)(?![\p{L}])|だけ|のみ|以外|只能|只|仅/iu
 const BEFORE =
@@ -79,7 +85,7 @@ const LANGUAGES: readonly (readonly [Language, RegExp])[] = [
 const ANSWERS =
   /(?<![\p{L}])(?:answer|reply|respond|speak|talk|write to me|explain|communicate|antwort\p{L}*|sprich|schreib\p{L}* mir|respond\p{L}*|contest\p{L}*|habla\p{L}*|répond\p{L}*)(?![\p{L}])|答え|返事|返信|回答|説明|回复|답변|대답/iu
 const CAPS =
-  /(?<![\p{L}])(?:cap(?:ped)?|at most|no more than|not more than|maximum|max|up to|limit(?:ed)?|under|below|above|over|exceed\p{L}*|more than|höchstens|maximal|nicht über|über|como máximo|más de|tope|superar|pasar de)(?![\p{L}])|上限|以内|以下|最大|まで|超え|最多|不超过|超过/iu
+  /(?<![\p{L}])(?:cap(?:ped)?|at most|as far as|no bigger|no higher|and no more|nothing above|past that|no more than|not more than|maximum|max|up to|limit(?:ed)?|under|below|above|over|exceed\p{L}*|more than|höchstens|maximal|nicht über|über|como (?:máximo|mucho)|más de|tope|superar|pasar de)(?![\p{L}])|上限|以内|以下|最大|まで|超え|最多|不超过|超过/iu
 const AMOUNT = /(?:[$€£¥]|usd|eur)?\s?(\d[\d,.]*)\s?(?:[$€£¥%]|usd|eur(?:os?)?|dollars?|dólares|円|元)?/iu
 
 const matches = (pattern: RegExp, text: string): boolean =>
@@ -189,19 +195,16 @@ function forbidding(clause: Clause, before: readonly Clause[]): Condition | stri
     if (isLimited(clause)) return 'it is about a part of what it names'
     return { kind: 'forbid', actions, targets }
   }
+  // "The payouts table is off limits: no writes to it."
+  const last = before.findLast((each) => each.targets.length > 0)
+  const isAct = actions.length > 0 || FORBIDS.test(clause.text)
+  if (last !== undefined && isAct && (last.isForbidding || refersBack(clause)))
+    return { kind: 'forbid', actions, targets: last.targets }
   const areas = areasOf(clause.text)
   if (areas.length > 0 && actions.includes('delete') && isOfAction(clause))
     return { kind: 'forbid', actions: ['delete'], targets: areas }
   const telling = actions.filter((action) => TELLING.has(action))
   if (telling.length > 0 && isOfAction(clause)) return { kind: 'forbid', actions: telling, targets: [] }
-  // "The payouts table is off limits: no writes to it."
-  const last = before.findLast((each) => each.targets.length > 0)
-  if (
-    last !== undefined &&
-    (last.isForbidding || refersBack(clause)) &&
-    (actions.length > 0 || FORBIDS.test(clause.text))
-  )
-    return { kind: 'forbid', actions, targets: last.targets }
   return 'it names nothing that a call shows'
 }
 
@@ -237,8 +240,13 @@ function wholeConditions(rule: string, clauses: readonly Clause[]): Condition[] 
   if (language !== undefined) conditions.push({ kind: 'language', language })
   const actions = actionsIn(rule)
   const most = numberOf(rule)
-  if (actions.includes('pay') && CAPS.test(rule) && most !== undefined && !/%|percent|prozent|por ciento/iu.test(rule))
-    conditions.push({ kind: 'cap', action: 'pay', most, subject: contentWords(rule) })
+  const isMoney =
+    actions.includes('pay') ||
+    /[$€£¥円元]|(?<![\p{L}])(?:usd|eur(?:os?)?|dollars?|pounds?|dólares|euros)(?![\p{L}])/iu.test(rule)
+  if (isMoney && CAPS.test(rule) && most !== undefined) {
+    const isPercent = /%|percent|prozent|por ciento|パーセント/iu.test(rule)
+    conditions.push({ kind: 'cap', action: 'pay', most, isPercent, subject: contentWords(rule) })
+  }
   const targets = clauses.flatMap((clause) => clause.targets)
   const commands = targets.filter(({ kind }) => kind === 'command')
   const flag = targets.find(({ kind }) => kind === 'flag')

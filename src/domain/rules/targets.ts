@@ -32,7 +32,7 @@ const ALONE = new RegExp(
   'giu',
 )
 const STATEMENT =
-  /(?<![\w])(?:DROP(?: TABLE| DATABASE| SCHEMA)?|TRUNCATE(?: TABLE)?|DELETE(?: FROM)?|ALTER(?: TABLE)?|INSERT(?: INTO)?|UPDATE)(?![\w])/gu
+  /(?<![\w])(?:DROP(?: TABLE| DATABASE| SCHEMA)?|TRUNCATE(?: TABLE)?|DELETE(?: FROM)?|ALTER(?: TABLE)?|INSERT(?: INTO)?|UPDATE|FLUSHALL|FLUSHDB|VACUUM(?: FULL)?|GRANT|REVOKE|SHUTDOWN)(?![\w])/gu
 const AREAS: readonly (readonly [string, RegExp])[] = [
   [
     'database',
