@@ -10,17 +10,14 @@ export const PRESENCE_NAMES: Readonly<Record<Presence, string>> = {
   unclear: 'not clear',
 }
 
-/** Whether the context had the rule, as the end of a sentence about the rule. */
+const MOST_TEXT = 120
+
+/** Whether the context of the model had the rule at a break, as a clause. */
 export function contextText({ presence, sinceCycle, text }: ContextAtBreak): string {
-  const since = sinceCycle === undefined ? '' : ` since compaction ${String(sinceCycle)}`
-  switch (presence) {
-    case 'there':
-      return 'was in the context of the model'
-    case 'gone':
-      return `was gone from the context${since}`
-    case 'changed':
-      return `was changed in the context${since}${text === undefined ? '' : `: “${quote(text, 160)}”`}`
-    case 'unclear':
-      return `may have been gone from the context${since}`
-  }
+  if (presence === 'there') return 'the rule was in the context'
+  if (sinceCycle === undefined) return 'no message states the rule, so the context may have lacked it'
+  const since = `since compaction ${String(sinceCycle)}`
+  if (presence === 'gone') return `the rule was gone ${since}`
+  if (presence === 'unclear') return `the rule may be gone ${since}`
+  return `the summary changed the rule ${since}${text === undefined ? '' : `: “${quote(text, MOST_TEXT)}”`}`
 }

@@ -1,11 +1,12 @@
 /** Prints rules of the user, and the calls that broke them. */
 import type { CheckedRule, Rule, RuleBreak, RuleCheck, RuleTotals, RuleVerdict } from '../../../library/ledger.js'
+import { contextText } from '../../../application/rules/rule-texts.js'
 import { brief, colours, count, many, printable, showTable } from '../output.js'
 import { localTime } from '../time-words.js'
 
 const TEXT_CHARACTERS = 120
 
-const quoted = (text: string): string => `«${brief(text, TEXT_CHARACTERS)}»`
+const quoted = (text: string): string => `“${brief(text, TEXT_CHARACTERS)}”`
 
 const HEAD = ['rule', 'since', 'standing', 'source', 'words', 'taken back'] as const
 const columnOf = (name: (typeof HEAD)[number]): number => HEAD.indexOf(name)
@@ -40,16 +41,9 @@ export async function showRuleTable(rules: readonly Rule[]): Promise<void> {
   )
 }
 
-/** Whether the rule was in the context of the model. */
-function contextText({ context: { presence, sinceCycle, text } }: RuleBreak): string {
-  if (presence === 'there') return 'the rule was in the context'
-  if (sinceCycle === undefined) return 'no message states the rule, so the context may have lacked it'
-  const since = `since compaction ${String(sinceCycle)}`
-  if (presence === 'gone') return `the rule was ${colours.red(`gone ${since}`)}`
-  if (presence === 'changed')
-    return `the summary ${colours.yellow('changed')} the rule ${since}${text === undefined ? '' : `: ${quoted(text)}`}`
-  return `the rule may be gone ${since}`
-}
+const COLOUR_OF = { there: String, changed: colours.yellow, gone: colours.red, unclear: String } as const
+
+const contextPart = ({ context }: RuleBreak): string => COLOUR_OF[context.presence](printable(contextText(context)))
 
 const noticedText = ({ noticed }: RuleBreak): string =>
   noticed === undefined
@@ -58,7 +52,7 @@ const noticedText = ({ noticed }: RuleBreak): string =>
 
 const breakLines = (found: RuleBreak): string[] => [
   `    revision ${String(found.revision)}${found.tool === undefined ? '' : ` ${printable(found.tool)}`}: ${printable(found.words)}${found.failed === true ? ' (the call failed)' : ''}`,
-  `      ${contextText(found)}; ${noticedText(found)}`,
+  `      ${contextPart(found)}; ${noticedText(found)}`,
 ]
 
 function verdictText({ verdict, unjudged, calls, breaks }: CheckedRule): string {

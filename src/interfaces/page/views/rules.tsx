@@ -75,7 +75,7 @@ function BreakLine({
       </span>{' '}
       <MessagePlace c={c} revision={found.revision} messageId={found.messageId} places={places} />
       <br />
-      <q>{visible(cut(rule.text, 200))}</q> {contextText(found.context)}.
+      <q>{visible(cut(rule.text, 200))}</q>: {visible(contextText(found.context))}.
       {found.failed === true ? ' The call failed.' : ''}{' '}
       {noticed === undefined ? (
         'Nobody noticed.'
