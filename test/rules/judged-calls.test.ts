@@ -10,7 +10,7 @@ const NOTHING_RAN = { ranSince: () => false }
 /** Whether one of the steps of a call breaks one of the conditions of a rule. */
 function isBroken(rule: string, name: string, args: unknown): boolean {
   const read = readRule(rule)
-  if ('unjudged' in read) throw new Error(`not judged: ${rule}: ${read.unjudged}`)
+  if (read.conditions.length === 0) throw new Error(`not judged: ${rule}: ${read.unjudged ?? ''}`)
   const steps = stepsOf({ name, arguments: JSON.stringify(args) })
   return steps.some((step) => read.conditions.some((condition) => breaks(step, condition, NOTHING_RAN)))
 }
@@ -175,6 +175,20 @@ describe('calls of editors and other tools', () => {
   })
 })
 
+describe('a tool whose name has the words of the rule', () => {
+  const rule = 'Calendar invites to the bands are sent by me, not by you.'
+
+  it('breaks it, and other tools do not', () => {
+    expect(isBroken(rule, 'send_calendar_invite', { to: 'x' })).toBe(true)
+    expect(isBroken(rule, 'mcp__calendar__list_invites', {})).toBe(false)
+    expect(isBroken(rule, 'send_report', { to: 'x' })).toBe(false)
+  })
+
+  it('is not called judged: that no such call is found says nothing', () => {
+    expect(readRule(rule).unjudged).toBeDefined()
+  })
+})
+
 describe('rules that calls cannot be compared with', () => {
   it.each([
     'The invoice module must stay in integer cents.',
@@ -223,7 +237,6 @@ describe('law: a name decides', () => {
             ...stepsOf({ name: tool, arguments: text }),
             ...stepsOf({ name: tool, arguments: JSON.stringify({ command: text, path: text, to: [text, { text }] }) }),
           ]
-          if ('unjudged' in read) return
           for (const step of steps) for (const condition of read.conditions) breaks(step, condition, NOTHING_RAN)
         },
       ),

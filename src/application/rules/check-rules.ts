@@ -125,7 +125,7 @@ class CallChecker {
   of(rule: FollowedRule): Pick<CheckedRule, 'verdict' | 'breaks' | 'calls'> {
     const found = this.#breaks.get(rule) ?? []
     return {
-      verdict: rule.conditions.length === 0 ? 'unjudged' : found.length > 0 ? 'broken' : 'kept',
+      verdict: found.length > 0 ? 'broken' : rule.rule.unjudged === undefined ? 'kept' : 'unjudged',
       calls: this.#calls.get(rule) ?? 0,
       breaks: found,
     }

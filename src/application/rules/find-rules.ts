@@ -35,9 +35,10 @@ type GivenRule = Pick<Rule, 'id' | 'text' | 'source' | 'since' | 'standing'>
 /** A rule that nothing is known of but its words. */
 export function ruleOf(given: GivenRule): Pick<ReadableRule, 'rule' | 'conditions'> {
   const read = readRule(given.text)
-  return 'unjudged' in read
-    ? { rule: { ...given, unjudged: read.unjudged }, conditions: [] }
-    : { rule: given, conditions: read.conditions }
+  return {
+    rule: read.unjudged === undefined ? given : { ...given, unjudged: read.unjudged },
+    conditions: read.conditions,
+  }
 }
 
 /** The texts of a message in which the user may state rules, with their source. */
@@ -71,9 +72,9 @@ const MOST_REFERENCE = 200
 /** A rule that names nothing may be about what the sentence before it names: "parser.ts is Aiko's. Keep away from it." */
 function withReference(given: GivenRule, before: string | undefined): Pick<ReadableRule, 'rule' | 'conditions'> {
   const alone = ruleOf(given)
-  if (alone.conditions.length > 0 || before === undefined || before.length > MOST_REFERENCE) return alone
+  if (alone.rule.unjudged === undefined || before === undefined || before.length > MOST_REFERENCE) return alone
   const both = ruleOf({ ...given, text: `${flat(before)} ${given.text}` })
-  return both.conditions.length > 0 && isReference(given.text) ? both : alone
+  return both.rule.unjudged === undefined && isReference(given.text) ? both : alone
 }
 
 /** A line of a rule file that is longer than a rule. */

@@ -43,6 +43,8 @@ const subjectOf = (
       return { actions: [condition.action], targets: [] }
     case 'window':
       return condition
+    case 'tool':
+      return { actions: condition.actions, targets: [] }
     case 'language':
       return { actions: [], targets: [] }
   }

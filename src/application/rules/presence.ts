@@ -40,6 +40,8 @@ function keyOf(condition: Condition): string {
       return `cap ${condition.action} ${String(condition.most)}`
     case 'window':
       return `window ${sorted(condition.actions)} ${keyOfTargets(condition.targets)} ${String(condition.from)} ${String(condition.to)} ${String(condition.isAllowed)}`
+    case 'tool':
+      return `tool ${sorted([...condition.words])}`
     case 'language':
       return `language ${condition.language}`
   }
@@ -114,7 +116,7 @@ export class RuleContext {
     // Only the summary can say a rule in other words: a message that says it is a statement of its own.
     this.#said = passages.flatMap(({ text }) => {
       const read = readRule(text.replace(/^\s*(?:[-*+•]|\d+[.)])\s+/u, ''))
-      return 'unjudged' in read ? [] : [{ text, keys: keysOf(read.conditions) }]
+      return read.unjudged === undefined ? [{ text, keys: keysOf(read.conditions) }] : []
     })
   }
 

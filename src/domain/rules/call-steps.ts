@@ -14,6 +14,8 @@ export interface CallStep {
   readonly reads: boolean
   /** The names on which it acts: words of the command, files, values of arguments. In lower case. */
   readonly names: readonly string[]
+  /** The name of a tool that is no shell and no editor, in lower case and with underscores. */
+  readonly tool?: string
   /** The words of the command, in lower case; absent for other tools. */
   readonly command?: readonly string[]
   /** The files that it changes, or reads. */
@@ -216,6 +218,7 @@ function stepOfTool(call: NamedCall): CallStep {
     actions,
     reads,
     names: [...namesIn(texts.join(' ')), name],
+    tool: name.replaceAll(/(?<=[a-z])(?=[A-Z])/gu, '_'),
     files: [],
     amounts: values.flatMap((each) => {
       const number = typeof each.value === 'number' ? each.value : Number(each.value)

@@ -1,6 +1,6 @@
 /** Compares a step of a call with a condition of a rule. */
 import { contentWords } from '../text/content-words.js'
-import { includes, type Action } from './actions.js'
+import { actionRow, includes, type Action } from './actions.js'
 import type { CallStep } from './call-steps.js'
 import type { Condition } from './read-rule.js'
 import { isProgram, isUnder, type Target } from './targets.js'
@@ -122,6 +122,26 @@ function isInWindow({ at }: CallStep, { from, to, isAllowed }: Extract<Condition
   return from <= to ? minute >= from && minute < to : minute >= from || minute < to
 }
 
+/** Words in the names of tools that say nothing. */
+const OF_ANY_TOOL = new Set(['mcp', 'tool', 'api', 'call', 'do', 'run', 'functions', 'default'])
+const LEAST_WORDS = 2
+
+/** Whether each word in the name of a tool is a word of the rule, or one of its actions; at least one names the object. */
+function isNamedByRule(step: CallStep, { words, actions }: Extract<Condition, { kind: 'tool' }>): boolean {
+  if (step.command !== undefined || step.reads || step.tool === undefined) return false
+  const parts = step.tool.split(/[^\p{L}\p{N}]+/u).filter((part) => part !== '' && !OF_ANY_TOOL.has(part))
+  const isAct = (part: string): boolean =>
+    actions.some((action) => actionRow(action)?.tool?.test(part) === true || hasWord(action, part))
+  const isObject = (part: string): boolean => contentWords(part).some((word) => words.has(word))
+  return (
+    parts.length >= LEAST_WORDS &&
+    parts.every((part) => isObject(part) || isAct(part)) &&
+    parts.some((part) => isObject(part) && !isAct(part))
+  )
+}
+
+const hasWord = (action: Action, part: string): boolean => part.replace(actionRow(action)?.words ?? /$^/u, '') === ''
+
 /** A condition that earlier steps decide. */
 export interface Before {
   /** Whether a command ran since the last step with the action. */
@@ -156,6 +176,8 @@ export function breaks(step: CallStep, condition: Condition, before: Before): bo
       return (
         isForbidden(step, condition.actions, condition.targets) && isInWindow(step, condition) !== condition.isAllowed
       )
+    case 'tool':
+      return isNamedByRule(step, condition)
     case 'language':
       return false
   }

@@ -36,13 +36,22 @@ export type Condition =
       readonly to: number
       readonly isAllowed: boolean
     }
+  /** No tool whose name has only words of the rule is called: `void_letter` for "ask me before you void a letter". */
+  | { readonly kind: 'tool'; readonly words: ReadonlySet<string>; readonly actions: readonly Action[] }
   | { readonly kind: 'language'; readonly language: Language }
 
-export type ReadRule = { readonly conditions: readonly Condition[] } | { readonly unjudged: string }
+/**
+ * What calls are compared with. If `unjudged` says why a rule cannot be judged, its conditions find some calls that break
+ * it, and that none is found says nothing.
+ */
+export interface ReadRule {
+  readonly conditions: readonly Condition[]
+  readonly unjudged?: string
+}
 
 /** A word that forbids without a negation. */
 const FORBIDS =
-  /(?<![\p{L}])(?:nothing|nobody|no one|none|off the table|not (?:ok|okay|fine|allowed)|(?:is|are) (?:mine|banned|taboo)|only (?:i|we)|i (?:do|run|trigger|make) (?:the|all|it)|keep away|hold off|fingers? off|no[- ]go|out of the question|not how we|sacred|locked|append[- ]only|(?:is|are) for me|for me to do|by me\b.*\bnot by you|not by (?:you|us)|off for you|(?:is|are) (?:\p{Lu}\p{L}+|\p{L}+)['’]s? (?:alone|department|business|job|call|territory)|hands? to (?:your)?self|lässt du|nicht mehr du|macht nur|bleibt (?:so|wie)|sagrad[oa]s?|bloquead[oa]s?|nichts|niemand|keiner|nada|nadie|ningun[oa]?|solo yo|off[- ]limits|frozen|read[- ]only|hands off|stay (?:away|out|off)|keep (?:your hands )?(?:away|off|out)|forbidden|prohibited|leave\b.*\b(?:alone|untouched|as (?:it|they|is)|be)(?![\p{L}])|stop \p{L}+ing|avoid|refrain|tabu|eingefroren|finger weg|gesperrt|unverändert|verboten|untersagt|prohibid[oa]s?|congelad[oa]s?|intocables?|solo lectura|vetad[oa]s?|deja(?:d)? (?:en paz|como est|intact)|evita(?:r)?)(?![\p{L}])|凍結|読み取り専用|禁止|手を(?:付け|つけ)ない|触らない|やめて|私だけ|私が(?:やり|行い)|只有我|由我|冻结|只读|别|勿|禁|一律不|不归你/iu
+  /(?<![\p{L}])(?:nothing|nobody|no one|none|off the table|not (?:ok|okay|fine|allowed)|(?:is|are) (?:mine|banned|taboo)|only (?:i|we)|i (?:do|run|trigger|make) (?:the|all|it)|keep away|hold off|fingers? off|no[- ]go|out of the question|not how we|sacred|locked|append[- ]only|(?:is|are) for me|for me to do|by me\b.*\bnot by you|not by (?:you|us)|off for you|(?:is|are) (?:the )?\p{L}+['’]s? (?:alone|department|business|job|call|territory)|hands? to (?:your)?self|lässt du|nicht mehr du|macht nur|bleibt (?:so|wie)|sagrad[oa]s?|bloquead[oa]s?|nichts|niemand|keiner|nada|nadie|ningun[oa]?|solo yo|off[- ]limits|frozen|read[- ]only|hands off|stay (?:away|out|off)|keep (?:your hands )?(?:away|off|out)|forbidden|prohibited|leave\b.*\b(?:alone|untouched|as (?:it|they|is)|be)(?![\p{L}])|stop \p{L}+ing|avoid|refrain|tabu|eingefroren|finger weg|gesperrt|unverändert|verboten|untersagt|prohibid[oa]s?|congelad[oa]s?|intocables?|solo lectura|vetad[oa]s?|deja(?:d)? (?:en paz|como est|intact)|evita(?:r)?)(?![\p{L}])|凍結|読み取り専用|禁止|手を(?:付け|つけ)ない|触らない|やめて|私だけ|私が(?:やり|行い)|只有我|由我|冻结|只读|别|勿|禁|一律不|不归你/iu
 const ASKS =
   /(?<![\p{L}])(?:ask(?:ing)?(?: me| us)?|check(?:ing)? with|confirm(?:ation|ed|ing|s)?|approv(?:al|e|ed|es)|sign(?:ed|s)?[- ]?off|permission|consent|okay from|ok from|my (?:ok|okay|go(?:-ahead)?)|go-ahead|tell me first|run it (?:by|past) me|rückfrage|rücksprache|frag\p{L}*|zustimmung|freigabe|genehmig\p{L}*|erlaubnis|bestätig\p{L}*|absprache|pregunt\p{L}+|permiso|consult\p{L}+|aprobaci\p{L}+|confirm\p{L}+|visto bueno|avis\p{L}+|zugestimmt|einverstanden|i['’]ve seen|i have seen|show (?:it|me|them)|nachfrag\p{L}*|nachzufragen|mein ok|consentimiento)(?![\p{L}])|確認(?:を|し|して)|許可|聞いて|相談|承認|了解を|勝手に|見せて|询问|征得|同意|批准|确认|问我|问一下/iu
 const ONLY =
@@ -209,7 +218,7 @@ function forbidding(clause: Clause, before: readonly Clause[]): Condition | stri
 }
 
 const REFERS =
-  /(?<![\p{L}])(?:it|its|that|those|these|them|there|this (?:file|folder|table|one)|darin|dort|daran|davon|die|das|diese[rnsm]?|ihn|allí|ahí|lo|la|los|las|eso|esa|ese)(?![\p{L}])|それ|そこ|これ|它|那里|这里|其/iu
+  /(?<![\p{L}])(?:it|its|that|those|these|them|there|this (?:file|folder|table|one)|darin|dort|daran|davon|die|das|diese[rnsm]?|ihn|allí|ahí|lo|la|los|las|eso|esa|ese)(?![\p{L}])|それ|そこ|これ|它|那里|这里|里面|其/iu
 const MOST_UNSPACED_REFERENCE = 10
 
 /** Whether a clause without a name is about the one that an earlier clause names. */
@@ -333,7 +342,7 @@ export function readRule(rule: string): ReadRule {
   const window = windowOf(rule, clauses)
   if (window !== undefined) return { conditions: [window] }
   if (conditions.length === 0 && TIMES.test(rule))
-    return { unjudged: 'it names a time, and calls do not have the time zone' }
+    return { conditions: [], unjudged: 'it names a time, and calls do not have the time zone' }
   for (const [at, clause] of clauses.entries()) {
     const before = clauses.slice(0, at)
     const isOnly = ONLY.test(clause.text)
@@ -360,5 +369,14 @@ export function readRule(rule: string): ReadRule {
   }
   const all = conditions.length > 0 ? conditions : family(clauses)
   if (all.length > 0) return { conditions: all }
-  return { unjudged: reasons[0] ?? 'it names nothing that a call shows' }
+  return { conditions: toolsOf(clauses, asks), unjudged: reasons[0] ?? 'it names nothing that a call shows' }
+}
+
+/** The tools that a rule without a name may be about, by its words. */
+function toolsOf(clauses: readonly Clause[], asks: boolean): Condition[] {
+  const forbidding = clauses.filter((clause) => clause.isForbidding)
+  if ((forbidding.length === 0 && !asks) || clauses.some(({ text }) => CONDITIONAL.test(text) && !ASKS.test(text)))
+    return []
+  const words = new Set(clauses.flatMap(({ text }) => contentWords(text)))
+  return words.size === 0 ? [] : [{ kind: 'tool', words, actions: clauses.flatMap(({ actions }) => actions) }]
 }
