@@ -1,23 +1,25 @@
 /**
- * Finds the rows of a language in a sentence. All rows of a table together are one expression, which nearly every
- * sentence fails at once; the rows are tried one by one only in a sentence that it matches.
+ * Finds the rows of a language in a sentence. One pass over the sentence finds the rows whose literal texts it has;
+ * only these are tried, and most sentences have none.
  */
+import { LiteralIndex, literalsOf } from './literals.js'
 import type { Language, Way } from './way.js'
 
-interface Compiled {
+interface Row {
   readonly way: Way
   readonly words: () => RegExp
 }
 
-interface CompiledRows {
-  readonly any: () => RegExp
-  readonly rows: readonly Compiled[]
-}
-
 export interface CompiledLanguage {
   readonly language: Language
-  readonly clause: CompiledRows
-  readonly anywhere: CompiledRows
+  readonly rows: readonly Row[]
+  readonly index: () => RowIndex
+}
+
+interface RowIndex {
+  readonly literals: LiteralIndex
+  /** The numbers of the rows that have no literal text and are always tried. */
+  readonly always: readonly number[]
 }
 
 /** Where the clauses of a sentence begin; computed once. */
@@ -39,36 +41,33 @@ function withAlphabet(source: string, alphabet: string): string {
   })
 }
 
-/** The expression of some sources: whole words, if the language has an alphabet. */
-function expression(sources: readonly string[], alphabet: string | undefined, flags: string): RegExp {
-  const source = sources.map((one) => `(?:${one})`).join('|')
+/** The expression of a source: whole words, if the language has an alphabet. */
+function expression(source: string, alphabet: string | undefined, flags: string): RegExp {
   // Without the flag `u` a negated class is a small one. A table with an alphabet needs nothing of it.
   if (alphabet === undefined) return new RegExp(source, `${flags}u`)
   const letter = `[${alphabet}0-9]`
   return new RegExp(`(?<!${letter})(?:${withAlphabet(source, alphabet)})(?:(?<=\\s)|(?!${letter}))`, flags)
 }
 
-function compileRows(ways: readonly Way[], alphabet: string | undefined, flag: 'g' | 'y'): CompiledRows {
-  return {
-    any: once(() =>
-      expression(
-        ways.map(({ source }) => source),
-        alphabet,
-        flag,
-      ),
-    ),
-    rows: ways.map((way) => ({ way, words: once(() => expression([way.source], alphabet, flag)) })),
+function indexOf(ways: readonly Way[]): RowIndex {
+  const literals = new LiteralIndex()
+  const always: number[] = []
+  for (const [number, { source }] of ways.entries()) {
+    const texts = literalsOf(source)
+    if (texts === undefined) always.push(number)
+    else literals.add(texts, number)
   }
+  return { literals, always }
 }
 
-export const compileLanguage = (language: Language): CompiledLanguage => {
-  const at = (place: Way['place']): Way[] => language.ways.filter((way) => way.place === place)
-  return {
-    language,
-    clause: compileRows(at('clause'), language.alphabet, 'y'),
-    anywhere: compileRows(at('anywhere'), language.alphabet, 'g'),
-  }
-}
+export const compileLanguage = (language: Language): CompiledLanguage => ({
+  language,
+  rows: language.ways.map((way) => ({
+    way,
+    words: once(() => expression(way.source, language.alphabet, way.place === 'clause' ? 'y' : 'g')),
+  })),
+  index: once(() => indexOf(language.ways)),
+})
 
 const matchesAt = (words: RegExp, text: string, start: number): boolean => {
   words.lastIndex = start
@@ -77,10 +76,10 @@ const matchesAt = (words: RegExp, text: string, start: number): boolean => {
 
 const isAllowed = ({ unless }: Way, text: string, index: number): boolean => unless?.test(text.slice(0, index)) !== true
 
-function isStated({ way, words }: Compiled, text: string, starts: readonly number[]): boolean {
+function isStated({ way, words }: Row, text: string, starts: ClauseStarts): boolean {
   const isFound =
     way.place === 'clause'
-      ? starts.some((start) => matchesAt(words(), text, start) && isAllowed(way, text, start))
+      ? starts().some((start) => matchesAt(words(), text, start) && isAllowed(way, text, start))
       : // `search` leaves the expression as it is; `matchAll` copies it, which costs more than most searches.
         text.search(words()) >= 0 &&
         (way.unless === undefined ||
@@ -88,18 +87,20 @@ function isStated({ way, words }: Compiled, text: string, starts: readonly numbe
   return isFound && way.not?.test(text) !== true
 }
 
-/** The first row of a language that a sentence in lower case matches. */
+/** A row of a language that a sentence in lower case matches. */
 export function findRow(
-  { clause, anywhere, language }: CompiledLanguage,
+  { rows, index }: CompiledLanguage,
   text: string,
   clauseStarts: ClauseStarts,
   isInterrogative: boolean,
 ): Way | undefined {
-  if (isInterrogative && !language.ways.some(({ politeQuestion }) => politeQuestion === true)) return undefined
-  const starts = clauseStarts()
-  const rows = [
-    ...(clause.rows.length > 0 && starts.some((start) => matchesAt(clause.any(), text, start)) ? clause.rows : []),
-    ...(anywhere.rows.length > 0 && text.search(anywhere.any()) >= 0 ? anywhere.rows : []),
-  ]
-  return rows.find((row) => (!isInterrogative || row.way.politeQuestion === true) && isStated(row, text, starts))?.way
+  const { literals, always } = index()
+  const numbers = literals.find(text)
+  for (const number of always) numbers.add(number)
+  for (const number of numbers) {
+    const row = rows[number]
+    if (row === undefined || (isInterrogative && row.way.politeQuestion !== true)) continue
+    if (isStated(row, text, clauseStarts)) return row.way
+  }
+  return undefined
 }
