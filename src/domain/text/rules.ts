@@ -11,7 +11,7 @@ import { CHINESE } from './rules/chinese.js'
 import { clauseStartsOf } from './rules/clauses.js'
 import { ENGLISH } from './rules/english.js'
 import { isExcluded, isIntroduction, isQuestion, readable } from './rules/exclusions.js'
-import { compileLanguage, findRow } from './rules/find-ways.js'
+import { compileLanguage, findWayIn } from './rules/find-ways.js'
 import { FRENCH } from './rules/french.js'
 import { GERMAN } from './rules/german.js'
 import { ITALIAN } from './rules/italian.js'
@@ -50,8 +50,8 @@ function findWay(sentence: string): string | undefined {
   for (const [index, compiled] of LANGUAGES.entries()) {
     const { language } = compiled
     if ((language.frequent !== undefined && (frequent & (1 << index)) === 0) || !language.letters.test(text)) continue
-    const row = findRow(compiled, text, clauseStarts, isInterrogative)
-    if (row !== undefined) return isExcluded(text) ? undefined : row.way
+    const way = findWayIn(compiled, text, clauseStarts, isInterrogative)
+    if (way !== undefined) return isExcluded(text) ? undefined : way
   }
   return undefined
 }

@@ -3,6 +3,7 @@
  * only these are tried, and most sentences have none.
  */
 import { LiteralIndex, literalsOf } from './literals.js'
+import { isProse, STRONG, thresholdOf, type Signal } from './signals.js'
 import type { Language, Way } from './way.js'
 
 interface Row {
@@ -10,9 +11,15 @@ interface Row {
   readonly words: () => RegExp
 }
 
+interface Sign {
+  readonly signal: Signal
+  readonly words: () => RegExp
+}
+
 export interface CompiledLanguage {
   readonly language: Language
   readonly rows: readonly Row[]
+  readonly signs: readonly Sign[]
   readonly index: () => RowIndex
 }
 
@@ -49,10 +56,11 @@ function expression(source: string, alphabet: string | undefined, flags: string)
   return new RegExp(`(?<!${letter})(?:${withAlphabet(source, alphabet)})(?:(?<=\\s)|(?!${letter}))`, flags)
 }
 
-function indexOf(ways: readonly Way[]): RowIndex {
+/** An index of the rows, and of the signals after them. */
+function indexOf({ ways, signals }: Language): RowIndex {
   const literals = new LiteralIndex()
   const always: number[] = []
-  for (const [number, { source }] of ways.entries()) {
+  for (const [number, { source }] of [...ways, ...(signals ?? [])].entries()) {
     const texts = literalsOf(source)
     if (texts === undefined) always.push(number)
     else literals.add(texts, number)
@@ -60,14 +68,17 @@ function indexOf(ways: readonly Way[]): RowIndex {
   return { literals, always }
 }
 
-export const compileLanguage = (language: Language): CompiledLanguage => ({
-  language,
-  rows: language.ways.map((way) => ({
-    way,
-    words: once(() => expression(way.source, language.alphabet, way.place === 'clause' ? 'y' : 'g')),
-  })),
-  index: once(() => indexOf(language.ways)),
-})
+export function compileLanguage(language: Language): CompiledLanguage {
+  const { alphabet } = language
+  const wordsOf = ({ source, place }: Way | Signal): (() => RegExp) =>
+    once(() => expression(source, alphabet, place === 'clause' ? 'y' : 'g'))
+  return {
+    language,
+    rows: language.ways.map((way) => ({ way, words: wordsOf(way) })),
+    signs: (language.signals ?? []).map((signal) => ({ signal, words: wordsOf(signal) })),
+    index: once(() => indexOf(language)),
+  }
+}
 
 const matchesAt = (words: RegExp, text: string, start: number): boolean => {
   words.lastIndex = start
@@ -87,20 +98,47 @@ function isStated({ way, words }: Row, text: string, starts: ClauseStarts): bool
   return isFound && way.not?.test(text) !== true
 }
 
-/** A row of a language that a sentence in lower case matches. */
-export function findRow(
-  { rows, index }: CompiledLanguage,
+const hasSign = ({ signal, words }: Sign, text: string, starts: ClauseStarts): boolean =>
+  signal.place === 'clause'
+    ? starts().some((start) => matchesAt(words(), text, start))
+    : text.search(words()) >= 0
+
+/** Whether the weights of the signs in the sentence add up to a rule. */
+function hasSignsOfRule(signs: readonly Sign[], text: string, threshold: number, starts: ClauseStarts): boolean {
+  const possible = signs.reduce((sum, { signal }) => sum + Math.max(signal.weight, 0), 0)
+  if (possible < threshold) return false
+  let weight = 0
+  let strongest = 0
+  for (const sign of signs)
+    if (sign.signal.weight > 0 && hasSign(sign, text, starts)) {
+      weight += sign.signal.weight
+      strongest = Math.max(strongest, sign.signal.weight)
+    }
+  if (strongest < STRONG) return false
+  for (const sign of signs) {
+    if (weight < threshold) return false
+    if (sign.signal.weight < 0 && hasSign(sign, text, starts)) weight += sign.signal.weight
+  }
+  return weight >= threshold
+}
+
+/** The way in which a sentence in lower case states a rule: that of a row, or `signs`. */
+export function findWayIn(
+  { rows, signs, index, language }: CompiledLanguage,
   text: string,
   clauseStarts: ClauseStarts,
   isInterrogative: boolean,
-): Way | undefined {
+): string | undefined {
   const { literals, always } = index()
   const numbers = literals.find(text)
   for (const number of always) numbers.add(number)
   for (const number of numbers) {
     const row = rows[number]
     if (row === undefined || (isInterrogative && row.way.politeQuestion !== true)) continue
-    if (isStated(row, text, clauseStarts)) return row.way
+    if (isStated(row, text, clauseStarts)) return row.way.way
   }
-  return undefined
+  if (isInterrogative || signs.length === 0) return undefined
+  const found = signs.filter((_, number) => numbers.has(rows.length + number))
+  const threshold = thresholdOf(text.length, language.density ?? 1)
+  return hasSignsOfRule(found, text, threshold, clauseStarts) && isProse(text) ? 'signs' : undefined
 }

@@ -1,4 +1,5 @@
 /** The ways in which German states a rule for the work of the other speaker. */
+import { GERMAN_SIGNALS } from './german-signals.js'
 import {
   IMPERATIVES,
   ORDER,
@@ -26,6 +27,7 @@ export const GERMAN: Language = {
     werden wenn dass auch vor nach über zum zur darf dürfen muss müssen soll sollen ab jeder jede jedes jeden alle allen ohne statt
     höchstens maximal mindestens finger hände erst aus durch unter zwischen grundsätzlich ausschließlich verwende verwenden nutze
     vermeide antworte künftig standardmäßig wer falls sobald bevor regel hausregel stell achte fass halte tabu zu`),
+  signals: GERMAN_SIGNALS,
   ways: [
     order(
       'prohibition, obligation: infinitive',

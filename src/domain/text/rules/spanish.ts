@@ -277,7 +277,7 @@ export const SPANISH: Language = {
     anywhere(
       'polite: could you always',
       String.raw`(?:podrías|puedes|podría|puede|querrías|te importaría|sería posible|serías tan amable de|me harías el favor de) (?:\S+ ){0,22}?${STANDING}(?!\p{L})`,
-      { politeQuestion: true, not: /(?<!\p{L})(?:hoy|por qué|ahora mismo)(?!\p{L})/u },
+      { politeQuestion: true, not: /(?<!\p{L})(?:hoy|por qué|ahora mismo|puede ser que)(?!\p{L})/u },
     ),
     anywhere(
       'polite: I would like you to',
