@@ -139,6 +139,6 @@ export function findWayIn(
   }
   if (isInterrogative || signs.length === 0) return undefined
   const found = signs.filter((_, number) => numbers.has(rows.length + number))
-  const threshold = thresholdOf(text.length, language.density ?? 1)
+  const threshold = thresholdOf(text, language.density ?? 1)
   return hasSignsOfRule(found, text, threshold, clauseStarts) && isProse(text) ? 'signs' : undefined
 }

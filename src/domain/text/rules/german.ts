@@ -282,7 +282,7 @@ export const GERMAN: Language = {
 
     anywhere(
       'polite: could you always',
-      String.raw`(?:könntest|kannst|würdest|magst|könnten|würden|können) (?:du|sie|ihr) (?:\S+ ){0,20}?${STANDING}(?!\p{L})`,
+      String.raw`(?:könntest|kannst|würdest|magst|könnten|würden|können|wärst|wären|wäre) (?:du|sie|ihr|es) (?:\S+ ){0,20}?${STANDING}(?!\p{L})`,
       { politeQuestion: true, not: /(?<!\p{L})(?:jetzt|heute|kurz|warum|wieso|nicht verstehen)(?!\p{L})/u },
     ),
     anywhere(

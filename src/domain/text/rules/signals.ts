@@ -36,9 +36,14 @@ export const STRONG = 3
 const LONG = 130
 const VERY_LONG = 200
 
-/** The weight that makes a sentence of this length a rule. `density` is how much one character says. */
-export const thresholdOf = (length: number, density: number): number =>
-  THRESHOLD + (length * density > LONG ? 1 : 0) + (length * density > VERY_LONG ? 2 : 0)
+/** An exclamation is seldom a rule. */
+const EXCLAMATION = 2
+
+/** The weight that makes a sentence a rule. `density` is how much one character says. */
+export function thresholdOf(text: string, density: number): number {
+  const length = text.length * density
+  return THRESHOLD + (length > LONG ? 1 : 0) + (length > VERY_LONG ? 2 : 0) + (/[!！]$/u.test(text) ? EXCLAMATION : 0)
+}
 
 /** Code, formulas, headings and lines of a log or a table are not read for signs. */
 const NO_PROSE = /[{}=|\\→✅✓]|\(\)|\/\/|::|->|^[/#$+(["'-]|\S+:\d+(?=[:)\s])|\w\.\w+\(|\[[^\]]*\]/u

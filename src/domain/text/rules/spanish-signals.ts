@@ -48,6 +48,7 @@ export const SPANISH_SIGNALS: readonly Signal[] = [
     2,
     String.raw`se (?:les |le |l[ao]s? )?\p{L}{3,}(?:a|e|an|en)(?<!que|para|porque|donde)|va|van|queda|quedan|está[n]? (?:\p{L}+[ai]d[ao]s?)|son|lleva|llevan|vive|viven|sale|salen|pasa|pasan|entra|entran|llega|llegan|corre|corren|decide|aprueba|firma|desbloquea|tiene|tienen|necesita|necesitan|usamos|usan|escribimos|trabajamos|guardamos|empieza|empiezan|acaba|termina|terminan|recibe|reciben|aparece[n]?`,
   ),
+  signal('call me', 2, 'llám[ae]me|avís[ae]me|dímelo|llama a|escríbeme|para tod[oa]'),
   signal('condition', 1, String.raw`si|cuando|antes de|después de|hasta|mientras|entre|fuera de|sin|durante|para|con|de (?:\p{L}+|\d+) a (?:\p{L}+|\d+)|del \d+`),
   signal('standing condition', 3, String.raw`en cuanto|(?<=^)de (?:no )?\p{L}+[aei]r|cada vez que|siempre que|en caso de|de no|ante (?:cualquier|un|una)|nada más (?:\p{L}+[aei]r)|tan pronto|quien \p{L}+`),
   signal('time', 1, String.raw`${TIME}|${DAYS}|días|horas|mes|semana|trimestre|mañana`),
@@ -65,7 +66,7 @@ export const SPANISH_SIGNALS: readonly Signal[] = [
   signal('against: the speaker', -4, String.raw`yo|él|ella|me (?!gust|bast|val|sobr|avis|pregunt|consult|lo |la |los |las |escrib|manda|llam)\p{L}+|mi (?!aprobación|permiso|visto|autorización|ok|sí|nombre|confirmación|agenda|bandeja|firma)\p{L}+|mis|vamos a|voy a|quiero (?!que)\p{L}+|necesito (?!que)\p{L}+|creo|pienso|tengo|estoy|soy|puedo|nuestr[ao]s? (?:vida|casa)|hay que ver`),
   signal('against: past', -5, String.raw`fue|fueron|era|eran|estaba\p{L}*|estuvo|había\p{L}*|hubo|hizo|hice|tuv\p{L}+|iba|íbamos|dijo|dije|quería\p{L}*|podía\p{L}*|ayer|anoche|antes de la fusión|pasad[ao]|hace (?:\p{L}+ )(?:días|años|meses|semanas|horas)|(?:he|ha|han|hemos|has) \p{L}+(?:ado|ido|cho|to)|\p{L}{2,}(?:ábamos|íamos|aron|ieron|aba|aban)|\p{L}{3,}(?<!acab)ó|\p{L}{2,}ía[ns]?(?<!día|vía|vías|todavía|garantía|mayoría|guía|guías|auditoría|categoría|categorías|energía|asesoría|tesorería|mercancía|compañía|cuantía|tía|policía)|tuvimos|cuando era`),
   signal('against: once', -5, String.raw`ahora(?! en adelante)|hoy|mañana (?:por|a)|esta (?:vez|mañana|tarde|noche|semana)|este (?!repo|proyecto)\p{L}+|esta (?!casa|carpeta)\p{L}+|otra vez|de nuevo|aquí abajo|ya (?:puedes|está (?!$))|cartel de mañana|aún no|todavía|de mañana|ese|esa|esos`),
-  signal('against: guess', -4, String.raw`quizás?|tal vez|a lo mejor|probablemente|seguramente|parece\p{L}*|supongo|igual \p{L}+|podría\p{L}*|dejaría|sería (?!s)|ojalá|espero que|porque|normalmente|a veces|suele\p{L}*|puede que`),
+  signal('against: guess', -4, String.raw`a mi (?:hermano|hermana|madre|padre|novi[oa]|marido|mujer)|quizás?|tal vez|a lo mejor|probablemente|seguramente|parece\p{L}*|supongo|igual \p{L}+|podría\p{L}*|dejaría|sería (?!s)|ojalá|espero que|porque|normalmente|a veces|suele\p{L}*|puede que`),
   signal('against: feeling', -5, String.raw`amor|feliz|felices|encanta\p{L}*|alegría|gracias|hermos\p{L}+|amig[ao]s?|familia|mamá|papá|hij[ao]s?|vida|corazón|sueños?|qué (?!hacer)\p{L}+|eso, |ay|vaya|claro|siento|fascina|divert\p{L}+|partía`),
   signal('against: fact', -5, String.raw`devuelve[n]?|imprime(?= nada)|por ejemplo|significa|método|función|clase|el manual|según|humanos?|animales|planeta|\p{L}+\(\)`),
 ]
