@@ -3,7 +3,7 @@ const whole = (source: string): RegExp => new RegExp(`(?<![\\p{L}\\p{N}])(?:${so
 
 /** Advice for a life, and not for a piece of work. */
 const ADVICE = whole(
-  String.raw`(?:to|of|for|in|with|on|about|push|give|be|treat|take|let|allow|remind|surround|forgive|express|challenge|find|reward|pace|make) (?:yourself|yourselves)|take care(?! (?:that|to))|your (?:heart|dreams?|passions?|mind|family|body|kids|health|values|own pace|loved ones|spirits?|support|journey)|enjoy|have fun|relax|rest up|breathe?|self-care|give up|be proud|good luck|stay (?:strong|positive|safe)|little things|keep (?:going|pushing|it up|up|shining)|every step|happiness|joy|emotional\p{L}*|must-(?:have|see|read|try|watch)|check (?:it|them|that|this) out|let me know if|feel free|you['’]re not alone|dich selbst|pass auf dich auf|prends soin|cuídate`,
+  String.raw`(?:to|of|for|in|with|on|about|push|give|be|treat|take|let|allow|remind|surround|forgive|express|challenge|find|reward|pace|make) (?:yourself|yourselves)|take care(?! (?:that|to))|your (?:heart|dreams?|passions?|mind|family|body|kids|health|values|own pace|loved ones|spirits?|support|journey)|enjoy|have fun|relax|rest up|breathe?|self-care|(?:never|don['’]?t|not|won['’]t) (?:ever )?give up|give up on|be proud|good luck|stay (?:strong|positive|safe)|little things|keep (?:going|pushing|it up|up|shining)|every step|happiness|joy|emotional\p{L}*|must-(?:have|see|read|try|watch)|check (?:it|them|that|this) out|let me know if|feel free|you['’]re not alone|dich selbst|pass auf dich auf|prends soin|cuídate`,
 )
 /** The title of a commit reports finished work. */
 const COMMIT = /(?:^|\s)(?:fix|feat|chore|docs?|tests?|refactor|perf|build|ci|style)(?:\([^)]*\))?!?: /u

@@ -15,7 +15,7 @@ export const GERMAN_SIGNALS: readonly Signal[] = [
   signal(
     'standing',
     4,
-    'ohne ausnahme|ausnahmslos|standardmäßig|ab sofort|künftig|von jetzt an|bis auf weiteres|in der regel|gilt (?:für|immer|ab|auch|hier)|es gilt|bei uns|in diesem (?:repo|projekt)|die regel|grundsätzlich|egal (?:ob|was|wie|wer)|punkt|ende der durchsage|fertig|basta|aus',
+    'ohne ausnahme|es sei denn|und zwar|dann \\p{L}+st du|ausnahmslos|standardmäßig|ab sofort|künftig|von jetzt an|bis auf weiteres|in der regel|gilt (?:für|immer|ab|auch|hier)|es gilt|bei uns|in diesem (?:repo|projekt)|die regel|grundsätzlich|egal (?:ob|was|wie|wer)|punkt|ende der durchsage|fertig|basta|aus',
   ),
   signal('scope of a group', 1, String.raw`alle[nrms]?|kein\p{L}*|pro \p{L}+|je \p{L}+|beide\p{L}*|auch`),
   signal(
@@ -24,6 +24,7 @@ export const GERMAN_SIGNALS: readonly Signal[] = [
     String.raw`ausschließlich|lediglich|einzig(?:e[nrms]?)?|allein(?:e|ige\p{L}*)?|sonst|ander(?:e[nrms]?|swo\p{L}*)|außer|nirgendwo|genau (?:ein\p{L}*)|vorbehalten|zuständig\p{L}*|(?:allein )?sache (?:von|des|der)|bestimmt (?:für)?|niemand(?:em|en)? (?:sonst|anders|außer)|nur (?:über|via|per|durch|mit|an|bei|von|aus|in|im|ins|auf|unter|nach|zu|zum|zwischen|noch|wenn|der|die|das)`,
   ),
   signal('only', 2, 'nur|bloß'),
+  signal('negation', 2, 'nicht|kein\\p{L}*|weder'),
   signal(
     'limit',
     3,
@@ -33,7 +34,7 @@ export const GERMAN_SIGNALS: readonly Signal[] = [
   signal(
     'force',
     3,
-    String.raw`(?:muss|müssen|musst|darf|dürfen|darfst|soll|sollen|sollst)|(?:hat|haben|hast|ist|sind|bist) (?:[^\s,;]+ ){0,8}?(?:zu \p{L}{3,}n|\p{L}+zu\p{L}{3,}n)|verboten|untersagt|erlaubt|gestattet|zulässig|unzulässig|tabu\p{L}*|pflicht|verpflichtend|obligatorisch|vorgeschrieben|notwendig|erforderlich|gesperrt|sperr\p{L}+|eingefroren|unantastbar|fest|nichts (?:zu suchen|verloren)|steht dir|die (?:finger|hände)|in ruhe|gehör(?:t|en)|zwingend|verzichte\p{L}*|unterlass\p{L}*|schreibgeschützt|geschlossen|ruht|ruhen|tabuzone|nicht (?:verhandelbar|vorgesehen)|kommt nicht in ?frage`,
+    String.raw`(?:muss|müssen|musst|darf|dürfen|darfst|soll|sollen|sollst)|(?:hat|haben|hast|ist|sind|bist) (?:[^\s,;]+ ){0,8}?(?:zu \p{L}{3,}n|\p{L}+zu\p{L}{3,}n)|verboten|untersagt|erlaubt|gestattet|zulässig|unzulässig|tabu\p{L}*|pflicht|verpflichtend|obligatorisch|vorgeschrieben|notwendig|erforderlich|gesperrt|sperr\p{L}+|eingefroren|unantastbar|unberührt|unangetastet|außen vor|nichts an|fest|nichts (?:zu suchen|verloren)|steht dir|die (?:finger|hände)|in ruhe|gehör(?:t|en)|zwingend|verzichte\p{L}*|unterlass\p{L}*|schreibgeschützt|geschlossen|ruht|ruhen|tabuzone|nicht (?:verhandelbar|vorgesehen)|kommt nicht in ?frage`,
   ),
   signal(
     'approval',
@@ -41,6 +42,7 @@ export const GERMAN_SIGNALS: readonly Signal[] = [
     String.raw`(?:ohne|erst|nur|bevor|ehe|vorher|bis|nachdem|wenn|sobald|solange|braucht|brauchen|benötig\p{L}*|erforder\p{L}*|wart\p{L}*|hol\p{L}*|muss|müssen)(?: \S+){0,9}? (?:\p{L}*(?:${APPROVAL}|unterschrieben|unterschreib\p{L}*|bestätig\p{L}*|genehmig\p{L}*|freigegeben|freigibt|absegnen|abgesegnet|zustimm\p{L}*|zugestimmt|okay|nickt|abnick\p{L}*|abzeichn\p{L}*|gegenlesen|draufschau\p{L}*|ja sag\p{L}*))`,
   ),
   opening('order', 2, String.raw`(?:${IMPERATIVES}|achte?|schau|guck|sorg|denk|vermeid|nutz|zeichn|druck|leer|hinterleg|verwahr|verlang|besorg|beacht|gewähr|lehn|unterschreib|prüf|wechsel|kennzeichn|behandel|betracht|behandl|erledig|richt|archivier|bezieh|beantrag|einig|stimm|verweis|reservier|wirf|lies|iss|tritt|zitier)(?:e|en sie|t)?(?= )`),
+  opening('when X, you do Y', 6, String.raw`(?:wenn |falls |sobald |sooft |wer )?\p{L}{3,} [^,?]{4,90}, (?:dann |bitte )?(?:${YOU}) du`),
   signal('you do', 2, String.raw`(?:${YOU}) (?:du|mir|ihn|sie|es|den|die|das|dem|bitte)|du (?:\S+ ){0,6}?(?:${YOU})`),
   signal('infinitive at the end', 2, String.raw`\p{Ll}{4,}(?:en|ern|eln)(?=[.!;]?$|, (?:auch|sonst|nie|nicht|außer|bis|egal|ohne))`),
   signal(
@@ -68,7 +70,7 @@ export const GERMAN_SIGNALS: readonly Signal[] = [
   signal('against: the speaker', -4, String.raw`ich (?!bevorzuge|möchte,? dass|will|hab|habe es|hätte|mag|wünsche|brauche|zugestimmt|dir|das (?:frei|ok)|es (?:sage|frei)|nicht|sage|okay|bestätig|freigeb|lese|sehe|erwarte)\p{L}+|(?:bin|habe|werde|würde|musste|hatte|wollte|glaube|denke|finde|hab) ich|mein(?:e[nrms]?)? (?!ok|freigabe|zustimmung|okay|ja|go|einverständnis|posteingang|rücksprache|erlaubnis|bestätigung)\p{L}+|lass uns|er|man`),
   signal('against: past', -5, String.raw`war|waren|hatte|hatten|wurde|wurden|konnte\p{L}*|musste\p{L}*|durfte\p{L}*|wollte\p{L}*|ging|kam|lief|stand|gab|sagte|dachte|schrieb|grüßte|gestern|vorgestern|damals|früher|bisher|letzte[nrs]? (?:woche|nacht|monat|jahr|frühling|sommer|mal)|seit (?:gestern|dem|letzte\p{L}*)|vorhin|vor (?:\p{L}+ )?(?:jahren|wochen|tagen|der fusion)|(?:hat|haben|habe|hab)(?: [^\s,;]+){1,10} (?:ge|ver|be|er|ent|\p{L}+ge)\p{L}{2,}(?:t|en)(?=[,.]|$| (?:und|weil|als))`),
   signal('against: once', -5, String.raw`jetzt(?! an)|heute(?! an)|morgen(?! früh| abend)|gerade|gleich|eben|mal (?:eben|kurz|schnell|nach)|schnell|diesmal|nochmal|noch mal|noch einmal|(?:in |an )?(?:diese[nrms]?) (?!repo|projekt|regel)\p{L}+|schau mal|hier auf|den zweiten|die erste`),
-  signal('against: guess', -4, String.raw`vielleicht|wahrscheinlich|wohl|scheint|scheinbar|anscheinend|vermutlich|eigentlich|oder so|könnte\p{L}*|würde\p{L}*|hoffe\p{L}*|möglich\p{L}*|meistens|manchmal|oft|weil|ob|kann man|glaub\p{L}*|denke`),
+  signal('against: guess', -4, String.raw`(?:steht|gibt es|finde\p{L}*) (?:\p{L}+ )?nichts|nichts zum|vielleicht|wahrscheinlich|wohl|scheint|scheinbar|anscheinend|vermutlich|eigentlich|oder so|könnte\p{L}*|würde\p{L}*|hoffe\p{L}*|möglich\p{L}*|meistens|manchmal|oft|weil|ob|kann man|glaub\p{L}*|denke`),
   signal('against: feeling', -5, String.raw`lieb(?:e|en|t)|glücklich|freue|toll|super|schade|leider|wunderbar|danke|sorry|freund\p{L}*|familie|mama|papa|oma|opa|kinder|leben|herz\p{L}*|traum|träume|klar|genau, |na ja|ach|tja`),
   signal('against: fact', -5, String.raw`in der regel sind|menschen|tiere|planet\p{L}*|die erde|beispiel\p{L}*|z\. ?b\.|bedeutet|nämlich so|uuids?|standardwert|funktion|methode|klasse|gibt .* zurück|laut`),
 ]

@@ -26,7 +26,8 @@ export const GERMAN: Language = {
     nur immer nie niemals stets bitte ich du wir sie er es mir mich dir dich uns euch ihr auf für mit von vom bei beim im ist sind wird
     werden wenn dass auch vor nach über zum zur darf dürfen muss müssen soll sollen ab jeder jede jedes jeden alle allen ohne statt
     höchstens maximal mindestens finger hände erst aus durch unter zwischen grundsätzlich ausschließlich verwende verwenden nutze
-    vermeide antworte künftig standardmäßig wer falls sobald bevor regel hausregel stell achte fass halte tabu zu`),
+    vermeide antworte künftig standardmäßig wer falls sobald bevor regel hausregel sonst nirgendwo nirgends niemandem dann lieber bis an bleibt bleiben geht gehen braucht brauchen kommt kommen läuft laufen gilt gelten
+    gehört gehören steht stehen bekommt bekommen pro je anstatt anstelle stell achte fass halte tabu zu`),
   signals: GERMAN_SIGNALS,
   ways: [
     order(
