@@ -21,14 +21,15 @@ export const GERMAN_SIGNALS: readonly Signal[] = [
   signal(
     'exclusive',
     3,
-    String.raw`ausschließlich|lediglich|einzig(?:e[nrms]?)?|allein(?:e|ige\p{L}*)?|sonst|ander(?:e[nrms]?|swo\p{L}*)|außer|nirgendwo|genau (?:ein\p{L}*)|vorbehalten|zuständig\p{L}*|(?:allein )?sache (?:von|des|der)|bestimmt (?:für)?|niemand(?:em|en)? (?:sonst|anders|außer)|nur (?:über|via|per|durch|mit|an|bei|von|aus|in|im|ins|auf|unter|nach|zu|zum|zwischen|noch|wenn|der|die|das)`,
+    String.raw`ausschließlich|lediglich|einzig(?:e[nrms]?)?|allein(?:e|ige\p{L}*)?|sonst|ander(?:e[nrms]?|swo\p{L}*)|außer|abgesehen von|bis auf|nirgendwo|genau (?:ein\p{L}*)|vorbehalten|zuständig\p{L}*|(?:allein )?sache (?:von|des|der)|bestimmt (?:für)?|niemand(?:em|en)? (?:sonst|anders|außer)|nur (?:über|via|per|durch|mit|an|bei|von|aus|in|im|ins|auf|unter|nach|zu|zum|zwischen|noch|wenn|der|die|das)`,
   ),
+  signal('hands off', 6, '(?:ist|sind) nichts für dich|(?:geht|gehen) dich nichts an|nicht für deine augen|nicht deine (?:sache|aufgabe|baustelle)'),
   signal('only', 2, 'nur|bloß'),
   signal('negation', 2, 'nicht|kein\\p{L}*|weder'),
   signal(
     'limit',
     3,
-    String.raw`höchstens|maximal|mindestens|max\.|(?:das |ein )?(?:maximum|minimum|limit|höchstmaß)|obergrenze|grenze|deckel|(?:nicht |keine? |kein )?(?:mehr|länger|höher|größer|weniger|später|früher|öfter|älter) als|(?:unter|unterhalb|oberhalb|über|innerhalb|binnen|bis zu|bis)(?: von)? (?:den |die |der )?(?:${NUMBER})|ist (?:\S+ ){0,6}?(?:schluss|ende|feierabend)|(?:genügt|genügen|reicht|reichen)|mehr (?:nicht|geht nicht|gibt es nicht|ist nicht drin)|frühestens|spätestens|erst (?:ab|um|nach|wenn|nachdem)|übersteig\p{L}*|überschreit\p{L}*|vor \d`,
+    String.raw`höchstens|maximal|mindestens|max\.|(?:das |ein )?(?:maximum|minimum|limit|höchstmaß)|obergrenze|grenze|deckel|(?:nicht |keine? |kein )?(?:mehr|länger|höher|größer|weniger|später|früher|öfter|älter) als|(?:unter|unterhalb|oberhalb|über|innerhalb|binnen|bis zu|bis)(?: von)? (?:den |die |der )?(?:${NUMBER})|ist (?:\S+ ){0,6}?(?:schluss|ende|feierabend)|(?:genügt|genügen|reicht|reichen)|mehr (?:nicht|geht nicht|gibt es nicht|ist nicht drin)|frühestens|spätestens|erst,? (?:ab|um|nach|wenn|nachdem|sobald)|übersteig\p{L}*|überschreit\p{L}*|vor \d`,
   ),
   signal('number', 1, String.raw`(?:${NUMBER}) \p{L}+`),
   signal(
@@ -67,10 +68,10 @@ export const GERMAN_SIGNALS: readonly Signal[] = [
   signal('work', 1, String.raw`\p{L}*(?:repo\p{L}*|branch\p{L}*|commit\p{L}*|merge\p{L}*|deploy\p{L}*|release\p{L}*|datenbank\p{L}*|tabelle\p{L}*|skript\p{L}*|server\p{L}*|ordner\p{L}*|verzeichnis\p{L}*|ticket\p{L}*|rechnung\p{L}*|kund(?:en|in|e)\p{L}*|lieferant\p{L}*|bestellung\p{L}*|bericht\p{L}*|antwort\p{L}*|nachricht\p{L}*|mail\p{L}*|konto|konten|backup\p{L}*|bild(?:er|ern)?|fotos?|verträge|vertrag|zahlung\p{L}*|doku\p{L}*|export\p{L}*|spalte\p{L}*|nummer\p{L}*|kanal|kanäle|budget|kosten|team|rechte|zugriff\p{L}*|module?s?|änderung\p{L}*|formular\p{L}*|termin\p{L}*|build\p{L}*|test\p{L}*|update\p{L}*|gutschein\p{L}*|rabatt\p{L}*|postfach|laufwerk)|\S+@\S+|\S*/\S+|#\p{L}\S*|\p{L}+_\p{L}+`),
   signal('you', 1, 'du|dir|dich|dein\\p{L}*|wir|uns|unser\\p{L}*|agenten?'),
 
-  signal('against: the speaker', -4, String.raw`ich (?!bevorzuge|möchte,? dass|will|hab|habe es|hätte|mag|wünsche|brauche|zugestimmt|dir|das (?:frei|ok)|es (?:sage|frei)|nicht|sage|okay|bestätig|freigeb|lese|sehe|erwarte)\p{L}+|(?:bin|habe|werde|würde|musste|hatte|wollte|glaube|denke|finde|hab) ich|mein(?:e[nrms]?)? (?!ok|freigabe|zustimmung|okay|ja|go|einverständnis|posteingang|rücksprache|erlaubnis|bestätigung)\p{L}+|lass uns|er|man`),
+  signal('against: the speaker', -4, String.raw`ich (?!bevorzuge|möchte,? dass|will|hab|habe es|hätte|mag|wünsche|brauche|zugestimmt|dir|das (?:frei|ok)|es (?:sage|frei)|nicht|sage|okay|bestätig|freigeb|lese|sehe|erwarte)\p{L}+|(?:bin|habe|werde|würde|musste|hatte|wollte|glaube|denke|finde|hab) ich|mein(?:e[nrms]?)? (?!ok|freigabe|zustimmung|okay|ja|go|einverständnis|posteingang|rücksprache|erlaubnis|bestätigung)\p{L}+|lass uns|(?<!wie )er (?:hat|war|sagt|meint|will|kommt)|man`),
   signal('against: past', -5, String.raw`war|waren|hatte|hatten|wurde|wurden|konnte\p{L}*|musste\p{L}*|durfte\p{L}*|wollte\p{L}*|ging|kam|lief|stand|gab|sagte|dachte|schrieb|grüßte|gestern|vorgestern|damals|früher|bisher|letzte[nrs]? (?:woche|nacht|monat|jahr|frühling|sommer|mal)|seit (?:gestern|dem|letzte\p{L}*)|vorhin|vor (?:\p{L}+ )?(?:jahren|wochen|tagen|der fusion)|(?:hat|haben|habe|hab)(?: [^\s,;]+){1,10} (?:ge|ver|be|er|ent|\p{L}+ge)\p{L}{2,}(?:t|en)(?=[,.]|$| (?:und|weil|als))`),
   signal('against: once', -5, String.raw`jetzt(?! an)|heute(?! an)|morgen(?! früh| abend)|gerade|gleich|eben|mal (?:eben|kurz|schnell|nach)|schnell|diesmal|nochmal|noch mal|noch einmal|(?:in |an )?(?:diese[nrms]?) (?!repo|projekt|regel)\p{L}+|schau mal|hier auf|den zweiten|die erste`),
-  signal('against: guess', -4, String.raw`(?:steht|gibt es|finde\p{L}*) (?:\p{L}+ )?nichts|nichts zum|vielleicht|wahrscheinlich|wohl|scheint|scheinbar|anscheinend|vermutlich|eigentlich|oder so|könnte\p{L}*|würde\p{L}*|hoffe\p{L}*|möglich\p{L}*|meistens|manchmal|oft|weil|ob|kann man|glaub\p{L}*|denke`),
+  signal('against: guess', -4, String.raw`so ist (?:sie|er|es)|(?:steht|gibt es|finde\p{L}*) (?:\p{L}+ )?nichts|nichts zum|vielleicht|wahrscheinlich|wohl|scheint|scheinbar|anscheinend|vermutlich|eigentlich|oder so|könnte\p{L}*|würde\p{L}*|hoffe\p{L}*|möglich\p{L}*|meistens|manchmal|oft|weil|ob|kann man|glaub\p{L}*|denke`),
   signal('against: feeling', -5, String.raw`lieb(?:e|en|t)|glücklich|freue|toll|super|schade|leider|wunderbar|danke|sorry|freund\p{L}*|familie|mama|papa|oma|opa|kinder|leben|herz\p{L}*|traum|träume|klar|genau, |na ja|ach|tja`),
   signal('against: fact', -5, String.raw`in der regel sind|menschen|tiere|planet\p{L}*|die erde|beispiel\p{L}*|z\. ?b\.|bedeutet|nämlich so|uuids?|standardwert|funktion|methode|klasse|gibt .* zurück|laut`),
 ]

@@ -29,12 +29,13 @@ export const opening = (sign: string, weight: number, source: string): Signal =>
   place: 'clause',
 })
 
-const THRESHOLD = 6
+const THRESHOLD = 5
 /** The weight of a sign without which no others make a rule. */
 export const STRONG = 3
 /** Long sentences have more words of every class by chance. The lengths are in characters. */
 const LONG = 130
 const VERY_LONG = 200
+const SHORT = 17
 
 /** An exclamation is seldom a rule. */
 const EXCLAMATION = 2
@@ -42,7 +43,7 @@ const EXCLAMATION = 2
 /** The weight that makes a sentence a rule. `density` is how much one character says. */
 export function thresholdOf(text: string, density: number): number {
   const length = text.length * density
-  return THRESHOLD + (length > LONG ? 1 : 0) + (length > VERY_LONG ? 2 : 0) + (/[!！]$/u.test(text) ? EXCLAMATION : 0)
+  return THRESHOLD + (length > LONG ? 1 : 0) + (length > VERY_LONG ? 2 : 0) + (/[!！]$/u.test(text) ? EXCLAMATION : 0) + (length < SHORT ? 2 : 0)
 }
 
 /** Code, formulas, headings and lines of a log or a table are not read for signs. */

@@ -14,15 +14,16 @@ export const SPANISH_SIGNALS: readonly Signal[] = [
   signal(
     'standing',
     4,
-    'se acabó|y (?:lo dejas|paras|nada más|fin)|(?:llevan?|van?|tienen?) (?:siempre|tod[ao]s) |sin excepci(?:ón|ones)|por defecto|en adelante|a partir de ahora|desde (?:ahora|hoy)|hasta nuevo aviso|por norma|como norma|y punto|y ya está|y se acabó|salvo que|a menos que|bajo ningún concepto|ni hablar|ni pensarlo|aquí (?:se|no se)|en esta casa|en este (?:repo\\p{L}*|proyecto)|la (?:norma|regla) es',
+    'mientras (?:yo )?no (?:diga|te diga|avise)|más allá no|se acabó|y (?:lo dejas|paras|nada más|fin)|(?:llevan?|van?|tienen?) (?:siempre|tod[ao]s) |sin excepci(?:ón|ones)|por defecto|en adelante|a partir de ahora|desde (?:ahora|hoy)|hasta nuevo aviso|por norma|como norma|y punto|y ya está|y se acabó|salvo que|a menos que|bajo ningún concepto|ni hablar|ni pensarlo|aquí (?:se|no se)|en esta casa|en este (?:repo\\p{L}*|proyecto)|la (?:norma|regla) es',
   ),
   signal('scope of a group', 1, 'tod[ao]s|ambos|por (?!favor|ejemplo|eso|qué)\\p{L}+|también|al (?:día|mes|año)|a la semana|semanal(?:es)?|mensual(?:es)?'),
   signal(
     'exclusive',
     3,
-    String.raw`únicamente|exclusivamente|solamente|únic[ao]s?|nada más que|nadie más|nada más|ningún otr[ao]|ninguna otra|otr[ao]s? (?:sitio|lugar|lado|parte|canal|vía|persona|carpeta|forma|modo|manera|cuenta|herramienta|hora)s?|a solas|excepto|salvo|fuera de (?:ahí|es[aeo]|l[oa]s?|aquí)|(?:un|una|uno) sol[ao]|cosa de|reservad[ao]s?|competencia de|(?:de|del) (?:\p{L}+ )?y de nadie más|por (?:teléfono|correo|\p{L}+) no|lo demás|el resto|ni \p{L}+ ni`,
+    String.raw`únicamente|exclusivamente|solamente|únic[ao]s?|nada más que|nadie más|nada más|ningún otr[ao]|ninguna otra|otr[ao]s? (?:sitio|lugar|lado|parte|canal|vía|persona|carpeta|forma|modo|manera|cuenta|herramienta|hora)s?|a solas|excepto|salvo|menos (?:los|las|el|la)|fuera de (?:ahí|es[aeo]|l[oa]s?|aquí)|(?:un|una|uno) sol[ao]|cosa de|reservad[ao]s?|competencia de|(?:de|del) (?:\p{L}+ )?y de nadie más|por (?:teléfono|correo|\p{L}+) no|lo demás|el resto|ni \p{L}+ ni`,
   ),
   signal('may', 2, 'puedes|podrás'),
+  signal('hands off', 6, 'no (?:es|son) (?:para ti|asunto tuyo|cosa tuya)|no te (?:incumbe|concierne)n?'),
   signal('only', 2, 's[oó]lo|tan s[oó]lo|nomás'),
   signal(
     'limit',
