@@ -11,7 +11,7 @@ import { CHINESE } from './rules/chinese.js'
 import { clauseStartsOf } from './rules/clauses.js'
 import { ENGLISH } from './rules/english.js'
 import { isExcluded, isIntroduction, isQuestion, readable } from './rules/exclusions.js'
-import { compileLanguage, findRow } from './rules/find-ways.js'
+import { compileLanguage, findWayIn } from './rules/find-ways.js'
 import { FRENCH } from './rules/french.js'
 import { GERMAN } from './rules/german.js'
 import { ITALIAN } from './rules/italian.js'
@@ -28,20 +28,30 @@ const LANGUAGES = [ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, RUSSIA
 
 const WORD = /[a-zß-ÿœ]+/gu
 
+/** For each frequent word, a bit for each language that has it. */
+const LANGUAGES_OF_WORDS = new Map<string, number>()
+for (const [index, { language }] of LANGUAGES.entries())
+  for (const word of language.frequent ?? [])
+    LANGUAGES_OF_WORDS.set(word, (LANGUAGES_OF_WORDS.get(word) ?? 0) | (1 << index))
+
+/** The bits of the languages of which a sentence has a frequent word. */
+const frequentLanguages = (text: string): number =>
+  (text.match(WORD) ?? []).reduce((bits, word) => bits | (LANGUAGES_OF_WORDS.get(word) ?? 0), 0)
+
 /** The way in which a sentence states a rule for the work of the other speaker: a row of a table, or `label`. */
 function findWay(sentence: string): string | undefined {
   if (isIntroduction(sentence)) return undefined
   const isInterrogative = isQuestion(sentence)
-  const text = readable(sentence)
   if (!isInterrogative && endOfLabel(sentence) > 0) return 'label'
-  const words: readonly string[] = text.match(WORD) ?? []
+  const text = readable(sentence)
+  const frequent = frequentLanguages(text)
   let known: readonly number[] | undefined
   const clauseStarts = (): readonly number[] => (known ??= clauseStartsOf(text))
-  for (const compiled of LANGUAGES) {
-    const { letters, frequent } = compiled.language
-    if (!letters.test(text) || (frequent !== undefined && !words.some((word) => frequent.has(word)))) continue
-    const row = findRow(compiled, text, clauseStarts, isInterrogative)
-    if (row !== undefined) return isExcluded(text) ? undefined : row.way
+  for (const [index, compiled] of LANGUAGES.entries()) {
+    const { language } = compiled
+    if ((language.frequent !== undefined && (frequent & (1 << index)) === 0) || !language.letters.test(text)) continue
+    const way = findWayIn(compiled, text, clauseStarts, isInterrogative)
+    if (way !== undefined) return isExcluded(text) ? undefined : way
   }
   return undefined
 }

@@ -1,4 +1,5 @@
 /** The ways in which Chinese states a rule for the work of the other speaker. */
+import { CHINESE_SIGNALS } from './chinese-signals.js'
 import { written, type Language } from './way.js'
 
 /** The speaker, and the adverbs between the speaker and a verb. */
@@ -19,6 +20,8 @@ const TIME = `(?:${DAY}|${NUMBER}{1,3}(?:点|點|时|時|号|號|日|月)(?:半)
 
 export const CHINESE: Language = {
   letters: /^[^\p{Script=Hiragana}\p{Script=Katakana}]*\p{Script=Han}[^\p{Script=Hiragana}\p{Script=Katakana}]*$/u,
+  signals: CHINESE_SIGNALS,
+  density: 2.5,
   ways: [
     written('obligation: 必须', /(?:必须|必須|必需|须|須)(?!说|說|承认|承认|离开|離開|知)/gu, {
       unless: SPEAKER,

@@ -1,4 +1,5 @@
 /** The ways in which English states a rule for the work of the other speaker. */
+import { ENGLISH_SIGNALS } from './english-signals.js'
 import { ENGLISH_PLACES_AND_STYLE } from './english-style.js'
 import {
   OF_A_STORY,
@@ -21,6 +22,7 @@ import {
 import { LATIN, anywhere, order, type Language } from './way.js'
 
 export const ENGLISH: Language = {
+  signals: ENGLISH_SIGNALS,
   letters: /[a-z]/u,
   alphabet: LATIN,
   ways: [

@@ -1,23 +1,32 @@
 /**
- * Finds the rows of a language in a sentence. All rows of a table together are one expression, which nearly every
- * sentence fails at once; the rows are tried one by one only in a sentence that it matches.
+ * Finds the rows of a language in a sentence. One pass over the sentence finds the rows whose literal texts it has;
+ * only these are tried, and most sentences have none.
  */
+import { LiteralIndex, literalsOf } from './literals.js'
+import { isProse, STRONG, thresholdOf, type Signal } from './signals.js'
 import type { Language, Way } from './way.js'
 
-interface Compiled {
+interface Row {
   readonly way: Way
   readonly words: () => RegExp
 }
 
-interface CompiledRows {
-  readonly any: () => RegExp
-  readonly rows: readonly Compiled[]
+interface Sign {
+  readonly signal: Signal
+  readonly words: () => RegExp
 }
 
 export interface CompiledLanguage {
   readonly language: Language
-  readonly clause: CompiledRows
-  readonly anywhere: CompiledRows
+  readonly rows: readonly Row[]
+  readonly signs: readonly Sign[]
+  readonly index: () => RowIndex
+}
+
+interface RowIndex {
+  readonly literals: LiteralIndex
+  /** The numbers of the rows that have no literal text and are always tried. */
+  readonly always: readonly number[]
 }
 
 /** Where the clauses of a sentence begin; computed once. */
@@ -39,34 +48,35 @@ function withAlphabet(source: string, alphabet: string): string {
   })
 }
 
-/** The expression of some sources: whole words, if the language has an alphabet. */
-function expression(sources: readonly string[], alphabet: string | undefined, flags: string): RegExp {
-  const source = sources.map((one) => `(?:${one})`).join('|')
+/** The expression of a source: whole words, if the language has an alphabet. */
+function expression(source: string, alphabet: string | undefined, flags: string): RegExp {
   // Without the flag `u` a negated class is a small one. A table with an alphabet needs nothing of it.
   if (alphabet === undefined) return new RegExp(source, `${flags}u`)
   const letter = `[${alphabet}0-9]`
   return new RegExp(`(?<!${letter})(?:${withAlphabet(source, alphabet)})(?:(?<=\\s)|(?!${letter}))`, flags)
 }
 
-function compileRows(ways: readonly Way[], alphabet: string | undefined, flag: 'g' | 'y'): CompiledRows {
-  return {
-    any: once(() =>
-      expression(
-        ways.map(({ source }) => source),
-        alphabet,
-        flag,
-      ),
-    ),
-    rows: ways.map((way) => ({ way, words: once(() => expression([way.source], alphabet, flag)) })),
+/** An index of the rows, and of the signals after them. */
+function indexOf({ ways, signals }: Language): RowIndex {
+  const literals = new LiteralIndex()
+  const always: number[] = []
+  for (const [number, { source }] of [...ways, ...(signals ?? [])].entries()) {
+    const texts = literalsOf(source)
+    if (texts === undefined) always.push(number)
+    else literals.add(texts, number)
   }
+  return { literals, always }
 }
 
-export const compileLanguage = (language: Language): CompiledLanguage => {
-  const at = (place: Way['place']): Way[] => language.ways.filter((way) => way.place === place)
+export function compileLanguage(language: Language): CompiledLanguage {
+  const { alphabet } = language
+  const wordsOf = ({ source, place }: Way | Signal): (() => RegExp) =>
+    once(() => expression(source, alphabet, place === 'clause' ? 'y' : 'g'))
   return {
     language,
-    clause: compileRows(at('clause'), language.alphabet, 'y'),
-    anywhere: compileRows(at('anywhere'), language.alphabet, 'g'),
+    rows: language.ways.map((way) => ({ way, words: wordsOf(way) })),
+    signs: (language.signals ?? []).map((signal) => ({ signal, words: wordsOf(signal) })),
+    index: once(() => indexOf(language)),
   }
 }
 
@@ -77,10 +87,10 @@ const matchesAt = (words: RegExp, text: string, start: number): boolean => {
 
 const isAllowed = ({ unless }: Way, text: string, index: number): boolean => unless?.test(text.slice(0, index)) !== true
 
-function isStated({ way, words }: Compiled, text: string, starts: readonly number[]): boolean {
+function isStated({ way, words }: Row, text: string, starts: ClauseStarts): boolean {
   const isFound =
     way.place === 'clause'
-      ? starts.some((start) => matchesAt(words(), text, start) && isAllowed(way, text, start))
+      ? starts().some((start) => matchesAt(words(), text, start) && isAllowed(way, text, start))
       : // `search` leaves the expression as it is; `matchAll` copies it, which costs more than most searches.
         text.search(words()) >= 0 &&
         (way.unless === undefined ||
@@ -88,18 +98,47 @@ function isStated({ way, words }: Compiled, text: string, starts: readonly numbe
   return isFound && way.not?.test(text) !== true
 }
 
-/** The first row of a language that a sentence in lower case matches. */
-export function findRow(
-  { clause, anywhere, language }: CompiledLanguage,
+const hasSign = ({ signal, words }: Sign, text: string, starts: ClauseStarts): boolean =>
+  signal.place === 'clause'
+    ? starts().some((start) => matchesAt(words(), text, start))
+    : text.search(words()) >= 0
+
+/** Whether the weights of the signs in the sentence add up to a rule. */
+function hasSignsOfRule(signs: readonly Sign[], text: string, threshold: number, starts: ClauseStarts): boolean {
+  const possible = signs.reduce((sum, { signal }) => sum + Math.max(signal.weight, 0), 0)
+  if (possible < threshold) return false
+  let weight = 0
+  let strongest = 0
+  for (const sign of signs)
+    if (sign.signal.weight > 0 && hasSign(sign, text, starts)) {
+      weight += sign.signal.weight
+      strongest = Math.max(strongest, sign.signal.weight)
+    }
+  if (strongest < STRONG) return false
+  for (const sign of signs) {
+    if (weight < threshold) return false
+    if (sign.signal.weight < 0 && hasSign(sign, text, starts)) weight += sign.signal.weight
+  }
+  return weight >= threshold
+}
+
+/** The way in which a sentence in lower case states a rule: that of a row, or `signs`. */
+export function findWayIn(
+  { rows, signs, index, language }: CompiledLanguage,
   text: string,
   clauseStarts: ClauseStarts,
   isInterrogative: boolean,
-): Way | undefined {
-  if (isInterrogative && !language.ways.some(({ politeQuestion }) => politeQuestion === true)) return undefined
-  const starts = clauseStarts()
-  const rows = [
-    ...(clause.rows.length > 0 && starts.some((start) => matchesAt(clause.any(), text, start)) ? clause.rows : []),
-    ...(anywhere.rows.length > 0 && text.search(anywhere.any()) >= 0 ? anywhere.rows : []),
-  ]
-  return rows.find((row) => (!isInterrogative || row.way.politeQuestion === true) && isStated(row, text, starts))?.way
+): string | undefined {
+  const { literals, always } = index()
+  const numbers = literals.find(text)
+  for (const number of always) numbers.add(number)
+  for (const number of numbers) {
+    const row = rows[number]
+    if (row === undefined || (isInterrogative && row.way.politeQuestion !== true)) continue
+    if (isStated(row, text, clauseStarts)) return row.way.way
+  }
+  if (isInterrogative || signs.length === 0) return undefined
+  const found = signs.filter((_, number) => numbers.has(rows.length + number))
+  const threshold = thresholdOf(text, language.density ?? 1)
+  return hasSignsOfRule(found, text, threshold, clauseStarts) && isProse(text) ? 'signs' : undefined
 }

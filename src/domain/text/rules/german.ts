@@ -1,4 +1,5 @@
 /** The ways in which German states a rule for the work of the other speaker. */
+import { GERMAN_SIGNALS } from './german-signals.js'
 import {
   IMPERATIVES,
   ORDER,
@@ -25,7 +26,9 @@ export const GERMAN: Language = {
     nur immer nie niemals stets bitte ich du wir sie er es mir mich dir dich uns euch ihr auf für mit von vom bei beim im ist sind wird
     werden wenn dass auch vor nach über zum zur darf dürfen muss müssen soll sollen ab jeder jede jedes jeden alle allen ohne statt
     höchstens maximal mindestens finger hände erst aus durch unter zwischen grundsätzlich ausschließlich verwende verwenden nutze
-    vermeide antworte künftig standardmäßig wer falls sobald bevor regel hausregel stell achte fass halte tabu zu`),
+    vermeide antworte künftig standardmäßig wer falls sobald bevor regel hausregel sonst nirgendwo nirgends niemandem dann lieber bis an bleibt bleiben geht gehen braucht brauchen kommt kommen läuft laufen gilt gelten
+    gehört gehören steht stehen bekommt bekommen pro je anstatt anstelle stell achte fass halte tabu zu`),
+  signals: GERMAN_SIGNALS,
   ways: [
     order(
       'prohibition, obligation: infinitive',
@@ -280,7 +283,7 @@ export const GERMAN: Language = {
 
     anywhere(
       'polite: could you always',
-      String.raw`(?:könntest|kannst|würdest|magst|könnten|würden|können) (?:du|sie|ihr) (?:\S+ ){0,20}?${STANDING}(?!\p{L})`,
+      String.raw`(?:könntest|kannst|würdest|magst|könnten|würden|können|wärst|wären|wäre) (?:du|sie|ihr|es) (?:\S+ ){0,20}?${STANDING}(?!\p{L})`,
       { politeQuestion: true, not: /(?<!\p{L})(?:jetzt|heute|kurz|warum|wieso|nicht verstehen)(?!\p{L})/u },
     ),
     anywhere(

@@ -1,4 +1,5 @@
 /** The ways in which Japanese states a rule for the work of the other speaker. */
+import { JAPANESE_SIGNALS } from './japanese-signals.js'
 import { written, type Language } from './way.js'
 
 const SPEAKER = /(?:私は|僕は|俺は|私も|僕も)[^。！？]{0,40}$/u
@@ -13,6 +14,8 @@ const APPROVAL =
 
 export const JAPANESE: Language = {
   letters: /[\p{Script=Hiragana}\p{Script=Katakana}]/u,
+  signals: JAPANESE_SIGNALS,
+  density: 2.5,
   ways: [
     written(
       'prohibition: しないで',

@@ -1,36 +1,7 @@
 /** The ways in which Spanish states a rule for the work of the other speaker. */
+import { SPANISH_SIGNALS } from './spanish-signals.js'
+import { IMPERATIVES, ORDER, DAYS, TIME, ONLY, NUMBER, APPROVAL, APPROVED, TONGUE, WIPE, STANDING, STORY, PAST, ONCE, NO_ORDER } from './spanish-words.js'
 import { LATIN, anywhere, order, wordsOf, type Language } from './way.js'
-
-/** Imperatives of work, of *tú* and *usted*. An object pronoun may follow: "mándalos". */
-const IMPERATIVES =
-  'usa|use|utiliza|utilice|emplea|escribe|escriba|pon|ponga|haz|haga|manda|mande|envía|envíe|pasa|pase|deja|deje|guarda|guarde|responde|responda|contesta|conteste|habla|hable|mantén|mantenga|mantente|manténgase|borra|borre|quita|quite|tapa|tape|oculta|oculte|enmascara|enmascare|anonimiza|anonimice|elimina|elimine|cifra|cifre|pregunta|pregunte|pregúntame|pregúnteme|consulta|consulte|consúltame|consúlteme|avisa|avise|avísame|avíseme|pide|pida|pídeme|espera|espere|para|pare|detén|detente|deténgase|detenlo|cancela|cancele|aborta|aborte|deriva|derive|reenvía|reenvíe|transfiere|escala|escale|notifica|notifique|informa|informe|revierte|vuelve|incluye|incluya|copia|copie|agrega|agregue|añade|añada|elige|elija|prefiere|toma|tome|coge|trabaja|trabaje|ejecuta|ejecute|corre|lanza|lance|sube|suba|instala|instale|compra|compre|paga|pague|reserva|reserve|limita|limite|limítate|limítese|trata|trate|considera|considere|muestra|muestre|enseña|enséñame|muéstrame|resume|resuma|sé|sea|ve|empieza|empiece|termina|termine|firma|firme|nombra|nombre|llama|llame|marca|marque|anota|anote|apunta|apunte|registra|registre|comprueba|compruebe|verifica|verifique|revisa|revise|confirma|confirme|lee|lea|publica|publique|despliega|despliegue|fusiona|fusione|abre|abra|cierra|cierre|rechaza|rechace|devuelve|devuelva|traslada|traslade|remite|remita|cambia|cambie|redondea|redondee|ordena|ordene|formatea|sustituye|sustituya|reemplaza|reemplace|omite|omita|evita|evite|solicita|solicite|dirige|dirija|tutea|trátame|háblame|escríbeme|contéstame|respóndeme|dime|dígame|dame|deme|redacta|redacte|comenta|comente|documenta|documente|ajusta|ajústate|cíñete|recorta|trunca|difumina|tacha|censura|depura|limpia|limpie|desidentifica|seudonimiza|almacena|almacene|archiva|archive|coloca|coloque|mete|meta|reinicia|actualiza|actualice|gasta|gaste|conserva|conserve|respeta|respete|sigue|siga|queda|quédate|aléjate|asigna|asigne|canaliza|canalice|tramita|tramite|gestiona|gestione|mide|genera|genere|crea|cree|añádeme|inclúyeme|cópiame|ponme'
-const ORDER = String.raw`(?:${IMPERATIVES})(?:l[aeo]s?|me|nos|se|melo|selo)?|\p{L}*(?:á|é|í|ó|ú)\p{L}+(?:l[aeo]s?|me|melos?)`
-const DAYS =
-  '(?:lunes|martes|miércoles|jueves|viernes|sábados?|domingos?|festivos?|fines? de semana|días? (?:festivos|laborables|hábiles)|vísperas?|navidad|noches?|madrugada)'
-const TIME = String.raw`(?:(?:el |la |las |los )?(?:\d{1,2}(?:[:.h]\d\d)?|${DAYS}|mediodía|medianoche|mañanas?|tardes?|(?:el )?día \d+|horario (?:laboral|de oficina|comercial)|horas? (?:de oficina|laborables|punta|hábiles)|cierre|fin de mes|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre))`
-const ONLY = '(?:solo|sólo|solamente|únicamente|exclusivamente|nada más que|tan solo)'
-const NUMBER =
-  '(?:\\d[\\d.,]*|uno?|una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|doce|quince|veinte|treinta|cincuenta|cien|mil)'
-const APPROVAL =
-  '(?:aprobación|autorización|confirmación|visto bueno|permiso|consentimiento|firmas?|aprobaciones|ok|okay|luz verde|aval|beneplácito|validación|conformidad|revisión|sí explícito|aceptación|doble control)'
-const APPROVED =
-  '(?:aprob\\p{L}+|aprueb\\p{L}+|autoric\\p{L}+|autoriz\\p{L}+|confirm\\p{L}+|firm(?:e|ado|ada)|visto bueno|luz verde|dado (?:el|su|la)|dé (?:el|su|la|mi)|valid\\p{L}+|dicho que sí|diga que sí|revis\\p{L}+|permiso|ok|okay|conformidad|consentimiento|leído)'
-const TONGUE =
-  '(?:español|castellano|inglés|alemán|francés|italiano|portugués|catalán|gallego|euskera|valenciano|japonés|chino|coreano|ruso|polaco|árabe)'
-const WIPE =
-  '(?:quit|tap|ocult|enmascar|anonimi|elimin|borr|cifr|encript|tach|censur|difumin|trunc|ofusc|suprim|depur|limpi|pixel|seudonimi|recort|redact|hashe|sustitu|reemplaz)'
-const STANDING =
-  '(?:siempre|cada|nunca|jamás|todos|todas|todo|antes de|a partir de ahora|por defecto|en adelante|solo|sólo|únicamente|cuando|vez que|siempre que|ningún|ninguna|en general|no (?:uses|mandes|toques|pongas|hagas))'
-/** A report of the past, or of the speaker and others. */
-const STORY =
-  /(?<!\p{L})(?:yo|me|mi|él|ella|fue|era|eran|estaba|estaban|estuvo|había|habían|hacíamos|hizo|ha|han|he|hemos|corrió|pasó|dijo|ayer|tuve|tuvo|tuvimos|iba|íbamos|quería|podía|pude|gratis|gratuit[ao]|básico)(?!\p{L})|\p{L}{2,}(?:ábamos|íamos|aron|ieron|aba|aban)(?!\p{L})/u
-const PAST =
-  /(?<!\p{L})(?:fue|era|eran|estaba|estaban|estuvo|había|habían|hizo|corrió|dijo|ayer|tuvo|gratis|gratuit[ao]|básico|el mes pasado|la semana pasada)(?!\p{L})|\p{L}{2,}(?:ábamos|íamos|aron|ieron|aba|aban)(?!\p{L})/u
-const ONCE =
-  /(?<!\p{L})(?:ahora(?! en adelante)(?<!a partir de ahora)(?<!desde ahora)|ya,|ya la|hoy|esta vez|en (?:este|esta) (?:párrafo|correo|frase|diapositiva|página|línea|mensaje|imagen)|salió|llegó|fueron?|este correo|esta mañana|esta noche)(?!\p{L})/u
-/** Verbs after *no*, as prohibitions end, that are statements. */
-const NO_ORDER =
-  '(?:sabes|puedes|tienes|crees|quieres|eres|es|ves|te preocupes|olvides|más|pues|entonces|antes|menos|veces|estás|vas|debes|haces|dices|hay|has|sé|son|solo|les|las|los|nos|otras|otros|muchas|muchos|deberías|podrías|te rindas|te sientas|estés|seas)'
 
 export const SPANISH: Language = {
   letters: /[a-z]/u,
@@ -39,6 +10,7 @@ export const SPANISH: Language = {
     wordsOf(`el la los las un una unos unas del de que y o en con para por sin se es al su sus tu tus cada todo todos todas
     nunca jamás siempre solo sólo solamente únicamente hay debe deben debes cuando si antes desde hasta entre como más norma regla usa
     asegúrate asegúrese evita evite prefiero quiero prohibido nada nadie ningún ninguna respuestas contesta responde pregúntame`),
+  signals: SPANISH_SIGNALS,
   ways: [
     // English has "no worries" and "no uses": another word has to be Spanish.
     order(
@@ -277,7 +249,7 @@ export const SPANISH: Language = {
     anywhere(
       'polite: could you always',
       String.raw`(?:podrías|puedes|podría|puede|querrías|te importaría|sería posible|serías tan amable de|me harías el favor de) (?:\S+ ){0,22}?${STANDING}(?!\p{L})`,
-      { politeQuestion: true, not: /(?<!\p{L})(?:hoy|por qué|ahora mismo)(?!\p{L})/u },
+      { politeQuestion: true, not: /(?<!\p{L})(?:hoy|por qué|ahora mismo|puede ser que)(?!\p{L})/u },
     ),
     anywhere(
       'polite: I would like you to',

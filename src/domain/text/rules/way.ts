@@ -1,4 +1,5 @@
 /** The form of the tables of rules: one row for each way in which a language states a rule. */
+import type { Signal } from './signals.js'
 
 export interface Way {
   /** What the row recognizes, for example `cap: is limited to`. */
@@ -24,6 +25,10 @@ export interface Language {
   /** Frequent words, of which the sentence has at least one. Without them, the letters decide. */
   readonly frequent?: ReadonlySet<string>
   readonly ways: readonly Way[]
+  /** Signs that state a rule together, for sentences that no row matches. */
+  readonly signals?: readonly Signal[]
+  /** How many letters of a Latin script one character is worth; 1 if absent. */
+  readonly density?: number
 }
 
 type Exclusions = Pick<Way, 'unless' | 'not' | 'politeQuestion'>
