@@ -115,6 +115,85 @@ const CASES: readonly Case[] = [
   },
 ]
 
+/** Commands that only look like a break, by the rule. */
+const NEAR: readonly (readonly [rule: string, commands: readonly string[]])[] = [
+  ['Do not commit.', ['git status src/commit.ts', 'git diff -- src/commit.ts', 'git show HEAD:src/commit.ts']],
+  ['Do not merge anything.', ['git add src/merge.ts']],
+  ['Never push.', ['git stash push', 'git log --grep push']],
+  [
+    'Do not install new packages.',
+    [
+      'npm install 2>&1 | tail',
+      'npm install > /tmp/log',
+      'pip install -q -r requirements.txt',
+      'uv pip install -r a.txt',
+    ],
+  ],
+  ['Do not deploy.', ['kubectl rollout status deploy/web', 'npm run build:release']],
+  ['Never use git branch -D.', ['git branch -d merged']],
+  ['Never delete rows in the database.', ['rm -rf dist/drop', 'psql -c "SELECT 1"']],
+  ['Never push to main.', ['git push origin fix/main', 'git push origin main:feature', 'git commit src/main.ts']],
+  ['Do not merge into main.', ['git merge main']],
+  ['Only push to the `dev` branch.', ['git push 2>&1 | tail', 'git push origin dev']],
+  ['Only commit to `feature/x`.', ['git commit -F /tmp/msg', 'git -C /repo commit -m x']],
+  ['Only deploy to staging.', ['npm run deploy']],
+  [
+    'Do not change anything in `src/legacy/`.',
+    [
+      'grep -rn foo src/legacy > /tmp/out.txt',
+      'diff src/legacy/a src/b > /tmp/x.diff',
+      'tar czf /tmp/b.tgz src/legacy',
+    ],
+  ],
+  ['Never touch harbour_prod.', ['pg_dump harbour_prod > /tmp/dump.sql', 'psql harbour_prod -c "SELECT 1"']],
+  ['Never run git commit with --no-verify.', ['git commit -m x']],
+  ['Never push with `--force`.', ['npm install --force', 'git push origin topic']],
+]
+
+describe('commands that look like a break', () => {
+  it.each(NEAR)('%s', (rule, commands) => {
+    for (const command of commands)
+      expect({ command, isBroken: isBroken(rule, 'Bash', { command }) }).toEqual({ command, isBroken: false })
+  })
+})
+
+describe('rules that are not to be read inside out', () => {
+  it.each([
+    ['Do not forget to update CHANGELOG.md.', 'sed -i s/a/b/ CHANGELOG.md'],
+    ['Never forget to run npm test.', 'npm test'],
+    ['Do not skip npm run lint.', 'npm run lint'],
+    ['Never merge without running npm test.', 'npm test'],
+    ['Never edit src/api.ts without updating docs/api.md.', 'sed -i s/a/b/ docs/api.md'],
+    ['Do not change anything outside src/.', 'sed -i s/a/b/ src/a.ts'],
+    ['Always run npm run check and confirm that it passes.', 'npm run check'],
+    ['Always update CHANGELOG.md, and ask me if unsure.', 'sed -i s/a/b/ CHANGELOG.md'],
+    ['Push without asking.', 'git push'],
+    ['Never put secrets in `config.json`.', 'sed -i s/a/b/ config.json'],
+    ['Do not add comments to `src/a.ts`.', 'sed -i s/a/b/ src/a.ts'],
+    ['Do not use `any` in `src/`.', 'sed -i s/a/b/ src/a.ts'],
+    ['Do not rename `src/a.ts`.', 'sed -i s/a/b/ src/a.ts'],
+    ['Leave the auth module alone.', 'echo alone > notes.md'],
+  ])('%s', (rule, command) => {
+    const { conditions } = readRule(rule)
+    const steps = stepsOf({ name: 'Bash', arguments: JSON.stringify({ command }) })
+    expect(steps.some((step) => conditions.some((condition) => breaks(step, condition, NOTHING_RAN)))).toBe(false)
+  })
+})
+
+describe('tools that only read', () => {
+  it.each([
+    ['Never send emails to customers.', 'gmail_search', { q: 'x' }],
+    ['Never send emails to customers.', 'mcp__slack__list_channels', {}],
+    ['Do not deploy anything.', 'list_deployments', {}],
+    ['Do not deploy anything.', 'get_latest_release', {}],
+    ['Do not merge anything.', 'get_merge_request', { id: 7 }],
+    ['Refunds are capped at $500.', 'list_refunds', { limit: 1000 }],
+    ['Rule 3: refunds are capped at $500.', 'create_refund', { amount: 100 }],
+  ])('%s is kept by %s', (rule, name, args) => {
+    expect(isBroken(rule, name, args)).toBe(false)
+  })
+})
+
 /** The forms in which programs call a shell. */
 const SHELLS: readonly (readonly [string, (command: string) => unknown])[] = [
   ['Bash', (command) => ({ command })],

@@ -4,57 +4,57 @@
  */
 import { hasCue } from '../../domain/text/cues.js'
 import { quote } from '../../domain/text/quote.js'
-import { declines, isRefusal } from '../../domain/text/refusals.js'
-import { stepsOf, type CallStep } from '../../domain/rules/call-steps.js'
+import { answersIn } from '../../domain/text/question-answers.js'
+import { contentWords } from '../../domain/text/content-words.js'
+import { declines } from '../../domain/text/refusals.js'
+import type { CallStep } from '../../domain/rules/call-step.js'
+import { stepsOf } from '../../domain/rules/call-steps.js'
 import { includes, type Action } from '../../domain/rules/actions.js'
 import { breaks, hasTarget, type Before } from '../../domain/rules/judge-step.js'
 import { languageOf } from '../../domain/rules/language-of.js'
-import type { Condition } from '../../domain/rules/read-rule.js'
+import { firstLanguage, type Condition, type Language } from '../../domain/rules/read-rule.js'
 import type { CheckedRule, ContextAtBreak, RuleBreak, RuleCheck } from '../../domain/rules/rule.js'
 import type { Target } from '../../domain/rules/targets.js'
 import type { Log } from '../recording/load-conversation.js'
 import { worksOf, type Work } from '../loss-report/tool-calls.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
-import { isByUser } from '../working-state/statements.js'
-import type { ReadableRule } from './find-rules.js'
+import { afterAssent, isByUser } from '../working-state/statements.js'
+import { refusedCall, type ReadableRule } from './find-rules.js'
 import { isAsked, permissionIn } from './permission.js'
 import { readRules, type FollowedRule } from './rule-fold.js'
 
 /** Messages after a break in which the agent or the user may notice it. */
 const NOTICED_WITHIN = 12
 const AGENT_NOTICES =
-  /(?<![\p{L}])(?:i should(?:n['’]t| not) have|i was not supposed|my mistake|i (?:made|made a) mistake|sorry|apolog\p{L}+|against (?:your|the) (?:rule|instruction|request)|you (?:had )?(?:asked|told|said)\b.*\bnot|violat\p{L}+|broke (?:your|the) rule|ich hätte (?:das )?nicht|mein fehler|entschuldig\p{L}*|tut mir leid|no debería haber|no debí|perdón|lo siento|mi error)(?![\p{L}])|すみません|申し訳|べきではありません|抱歉|对不起|我不应该|不该/iu
+  /(?<![\p{L}])(?:i should(?:n['’]t| not) have|i was not supposed|my mistake|i made a mistake|against (?:your|the) (?:rule|instruction|request)|you (?:had )?(?:asked|told) me not|broke (?:your|the) rule|ich hätte (?:das )?nicht|mein fehler|no debería haber|no debí|mi error)(?![\p{L}])|べきではありません|我不应该|不该/iu
+const APOLOGIZES =
+  /(?<![\p{L}])(?:sorry|apolog\p{L}+|violat\p{L}+|entschuldig\p{L}*|tut mir leid|perdón|lo siento)(?![\p{L}])|すみません|申し訳|抱歉|对不起/iu
 const USER_NOTICES =
-  /(?<![\p{L}])(?:i (?:told|asked|said)|(?:were|are)(?:n['’]t| not) supposed|why (?:did|would|are) you|what did i say|not what i|you (?:just )?(?:broke|ignored|violated)|the rule|don['’]t do that|against|ich (?:hatte|habe) (?:doch )?gesagt|warum hast|du solltest|te dije|dije que|por qué|no tenías|habíamos)(?![\p{L}])|言った|言いました|なぜ|どうして|我说过|不是说|为什么/iu
+  /(?<![\p{L}])(?:i (?:told|asked|said)|(?:were|are)(?:n['’]t| not) supposed|why (?:did|would|are) you|what did i say|not what i|you (?:just )?(?:broke|ignored|violated)|the rule|don['’]t do that|against (?:my|the) (?:rule|order|instruction)|ich (?:hatte|habe) (?:doch )?gesagt|warum hast|du solltest|te dije|dije que|por qué|no tenías|habíamos)(?![\p{L}])|言った|言いました|なぜ|どうして|我说过|不是说|为什么/iu
 
-const NAMES_RESULT =
-  /\[(?<commit>[\w./-]+)(?: \(root-commit\))? [0-9a-f]{6,}\]|\S+\s+->\s+(?<push>[\w./-]+)|branch '(?<set>[\w./-]+)' set up/gu
+const COMMITTED = /\[(?<branch>[\w./-]{1,200})(?: \(root-commit\))? [0-9a-f]{6,40}\]/u
+const PUSHED = /\s->\s+(?<branch>[\w./-]{1,200})/u
+/** As much of a result as git prints. */
+const MOST_RESULT = 20_000
 
-/** The branches that the result of git names: a push without a branch pushes to these. */
-const branchesIn = (result: string): string[] =>
-  Array.from(result.matchAll(NAMES_RESULT), ({ groups }) =>
-    (groups?.['commit'] ?? groups?.['push'] ?? groups?.['set'] ?? '').toLowerCase(),
-  )
-
-const BRANCH_ACTIONS: readonly Action[] = ['commit', 'push', 'merge']
-
-/** The steps of a call, with the branches that its result names. */
+/** The steps of a call: a commit has the branch of its result, and so has a push that names none. */
 function stepsOfWork({ call, by, result }: Work): readonly CallStep[] {
-  const branches = result === undefined ? [] : branchesIn(result.text)
-  const steps = stepsOf(call).map((step) => (by.at === undefined ? step : { ...step, at: by.at }))
-  return steps.map((step) =>
-    branches.length > 0 && BRANCH_ACTIONS.some((action) => includes(action, step.actions))
-      ? { ...step, names: [...step.names, ...branches] }
-      : step,
-  )
+  const text = result?.text.slice(0, MOST_RESULT) ?? ''
+  return stepsOf(call).map((step) => {
+    const timed = by.at === undefined ? step : { ...step, at: by.at }
+    if (step.branches === undefined || step.branches.length > 0) return timed
+    const branch = (step.command?.[1] === 'push' ? PUSHED : COMMITTED).exec(text)?.groups?.['branch']
+    return branch === undefined ? timed : { ...timed, branches: [branch.toLowerCase()] }
+  })
 }
 
 /** The steps so far, to know what ran before. */
 class Steps implements Before {
   readonly #steps: CallStep[] = []
 
-  add(step: CallStep): void {
-    this.#steps.push(step)
+  /** Adds a step; of a failed call only what it ran. */
+  add(step: CallStep, isFailed: boolean): void {
+    this.#steps.push(isFailed ? { ...step, reads: true } : step)
   }
 
   ranSince(action: Action, command: Target): boolean {
@@ -85,8 +85,20 @@ function contextAt({ presences, statedBy, whenAdded }: FollowedRule, { revision 
     return { presence: 'there', ...(whenAdded?.text === undefined ? {} : { text: whenAdded.text }) }
   const text = last.text === undefined ? {} : { text: last.text }
   if (last.presence === 'there') return { presence: 'there', ...text }
-  const before = seen.findLastIndex(({ presence }) => presence === 'there')
+  const before = seen.findLastIndex(({ presence }) => presence !== last.presence)
   return { presence: last.presence, sinceCycle: seen[before + 1]?.cycle ?? last.cycle, ...text }
+}
+
+/** A message that only agrees or says to go on. */
+const isContinuing = ({ ownText }: ReportMessage): boolean => {
+  const rest = afterAssent(ownText.trim())
+  return rest !== undefined && contentWords(rest).length === 0
+}
+
+/** Whether the user agreed to a question of a tool: in none of the answers he declines. */
+function isAgreed(result: string): boolean {
+  const answers = answersIn(result)
+  return answers.length === 0 ? !declines(result) : answers.every(({ answer }) => !declines(answer))
 }
 
 /** Checks the calls of a conversation that was read. */
@@ -94,8 +106,9 @@ class CallChecker {
   readonly #steps = new Steps()
   readonly #breaks = new Map<FollowedRule, RuleBreak[]>()
   readonly #calls = new Map<FollowedRule, number>()
-  /** The message of the user that began this turn, and the message before it. */
-  #turn: { readonly message: ReportMessage; readonly before: ReportMessage | undefined } | undefined
+  readonly #places = new Map<ReportMessage, number>()
+  /** The messages of the user in this turn, each with the message before it: "continue" begins no new one. */
+  #turns: { readonly message: ReportMessage; readonly before: ReportMessage | undefined }[] = []
   /** The questions of tools that the user answered in this turn. */
   #asked: string[] = []
   readonly #judged: readonly FollowedRule[]
@@ -112,9 +125,13 @@ class CallChecker {
     const works = new Map<ReportMessage, Work[]>()
     for (const work of worksOf(this.messages)) works.set(work.by, [...(works.get(work.by) ?? []), work])
     for (const [at, message] of this.messages.entries()) {
+      this.#places.set(message, at)
       if (isByUser(message)) {
-        this.#turn = { message, before: this.messages[at - 1] }
-        this.#asked = []
+        if (!isContinuing(message)) {
+          this.#turns = []
+          this.#asked = []
+        }
+        this.#turns.push({ message, before: this.messages[at - 1] })
       }
       if (message.role === 'assistant') this.#answer(message, at)
       for (const [number, work] of (works.get(message) ?? []).entries()) this.#call(work, number + 1)
@@ -134,11 +151,10 @@ class CallChecker {
   /** Whether the user allowed in this turn what a rule forbids. */
   #isAllowed({ statedBy, conditions }: FollowedRule): boolean {
     if (this.#asked.some((question) => isAsked(question, conditions))) return true
-    if (this.#turn === undefined) return false
-    const { message, before } = this.#turn
-    return (
-      !statedBy.some(({ messageId }) => messageId === message.messageId) &&
-      permissionIn(message, before, conditions) !== 'none'
+    return this.#turns.some(
+      ({ message, before }) =>
+        !statedBy.some(({ messageId }) => messageId === message.messageId) &&
+        permissionIn(message, before, conditions) !== 'none',
     )
   }
 
@@ -153,36 +169,44 @@ class CallChecker {
 
   #call(work: Work, number: number): void {
     const { by, query, result, call } = work
-    if (query.use === 'ask' && result !== undefined && result.isError !== true && !declines(result.ownText)) {
-      this.#asked.push(call.arguments)
+    if (query.use === 'ask') {
+      if (result !== undefined && result.isError !== true && isAgreed(result.ownText)) this.#asked.push(call.arguments)
       return
     }
-    if (result !== undefined && isRefusal(result.text)) return
-    const steps = stepsOfWork(work)
-    for (const rule of this.#judged) {
-      if (!this.#isCompared(by) || !this.#isInForce(rule, by)) continue
-      this.#calls.set(rule, (this.#calls.get(rule) ?? 0) + 1)
-      const broken = steps.find((step) => rule.conditions.some((condition) => breaks(step, condition, this.#steps)))
-      if (broken === undefined || this.#isAllowed(rule)) continue
-      this.#break(rule, by, number, {
-        tool: call.name,
-        words: quote(broken.text, 160),
-        ...(result?.isError === true ? { failed: true as const } : {}),
-      })
+    if (result !== undefined && refusedCall(result)) return
+    const isFailed = result?.isError === true
+    const inForce = this.#isCompared(by) ? this.#judged.filter((rule) => this.#isInForce(rule, by)) : []
+    for (const rule of inForce) this.#calls.set(rule, (this.#calls.get(rule) ?? 0) + 1)
+    const broken = new Set<FollowedRule>()
+    for (const step of stepsOfWork(work)) {
+      for (const rule of inForce) {
+        if (broken.has(rule) || !rule.conditions.some((condition) => breaks(step, condition, this.#steps))) continue
+        if (this.#isAllowed(rule)) continue
+        broken.add(rule)
+        this.#break(rule, by, number, {
+          tool: call.name,
+          words: quote(step.text, 160),
+          ...(isFailed ? { failed: true as const } : {}),
+        })
+      }
+      this.#steps.add(step, isFailed)
     }
-    for (const step of steps) this.#steps.add(step)
   }
 
   #answer(message: ReportMessage, at: number): void {
     const isFinal = (message.toolCalls ?? []).length === 0 && this.messages[at + 1]?.role !== 'tool'
     if (!isFinal || !this.#isCompared(message)) return
-    for (const rule of this.#judged) {
-      const wanted = rule.conditions.find((condition) => condition.kind === 'language')
-      if (wanted?.kind !== 'language' || !this.#isInForce(rule, message)) continue
-      const language = languageOf(message.ownText)
-      if (language !== undefined && language !== wanted.language && !this.#isAllowed(rule))
-        this.#break(rule, message, 1, { words: `an answer in ${capital(language)}` })
-    }
+    // A later rule about the language replaces an earlier one.
+    const rule = this.#judged.findLast(
+      (each) => languageIn(each) !== undefined && this.#isInForce(each, message) && this.#isCompared(message),
+    )
+    const wanted = rule === undefined ? undefined : languageIn(rule)
+    if (rule === undefined || wanted === undefined) return
+    const language = languageOf(message.ownText)
+    if (language === undefined) return
+    this.#calls.set(rule, (this.#calls.get(rule) ?? 0) + 1)
+    const isAsked = this.#turns.some((turn) => firstLanguage(turn.message.ownText) === language)
+    if (language !== wanted && !isAsked) this.#break(rule, message, 1, { words: `an answer in ${capital(language)}` })
   }
 
   #break(
@@ -202,17 +226,19 @@ class CallChecker {
       context: contextAt(rule, message),
       ...(noticed === undefined ? {} : { noticed }),
     }
-    this.#breaks.set(rule, [...(this.#breaks.get(rule) ?? []), found])
+    const known = this.#breaks.get(rule)
+    if (known === undefined) this.#breaks.set(rule, [found])
+    else known.push(found)
   }
 
   #noticedAfter(message: ReportMessage, conditions: readonly Condition[]): RuleBreak['noticed'] {
-    const from = this.messages.indexOf(message) + 1
+    const from = (this.#places.get(message) ?? 0) + 1
     for (const later of this.messages.slice(from, from + NOTICED_WITHIN)) {
       const by = isByUser(later) ? ('user' as const) : later.role === 'assistant' ? ('agent' as const) : undefined
       if (by === undefined) continue
       const isNoticed =
         by === 'agent'
-          ? AGENT_NOTICES.test(later.ownText)
+          ? AGENT_NOTICES.test(later.ownText) || (APOLOGIZES.test(later.ownText) && isAsked(later.ownText, conditions))
           : USER_NOTICES.test(later.ownText) ||
             (isAsked(later.ownText, conditions) && (declines(later.ownText) || hasCue(later.ownText, 'question')))
       if (isNoticed)
@@ -220,6 +246,12 @@ class CallChecker {
     }
     return undefined
   }
+}
+
+/** The language that a rule wants answers in. */
+const languageIn = ({ conditions }: FollowedRule): Language | undefined => {
+  const found = conditions.find((condition) => condition.kind === 'language')
+  return found?.kind === 'language' ? found.language : undefined
 }
 
 const capital = (word: string): string => `${word.charAt(0).toUpperCase()}${word.slice(1)}`

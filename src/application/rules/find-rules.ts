@@ -1,10 +1,9 @@
 /** Finds the rules in the messages of a conversation, in the user's own words, and the messages that take them back. */
-import { isNegated } from '../../domain/text/cues.js'
-import { contentWords } from '../../domain/text/content-words.js'
-import { refusalIn } from '../../domain/text/refusals.js'
+import { isRefusal, refusalIn } from '../../domain/text/refusals.js'
 import { statesRule } from '../../domain/text/rules.js'
 import { aroundPasted } from '../../domain/text/speech.js'
 import { isReference, readRule, type Condition } from '../../domain/rules/read-rule.js'
+import { keysOf } from '../../domain/rules/condition-key.js'
 import type { Rule, StatedAt } from '../../domain/rules/rule.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
 import { isByUser, sentencesOfUser } from '../working-state/statements.js'
@@ -20,8 +19,14 @@ export interface ReadableRule {
 const QUOTED_LINE = /^>.*$/gmu
 const flat = (text: string): string => text.replaceAll(/\s+/gu, ' ').trim()
 
-/** Two rules with the same content are one. What one forbids and the other permits is not the same. */
-export const keyOf = (text: string): string => `${isNegated(text) ? 'not ' : ''}${contentWords(text).join(' ')}`
+/** Two rules with the same conditions are one; a rule that is not judged is equal only to its own words. */
+export const keyOf = ({ rule, conditions }: Pick<ReadableRule, 'rule' | 'conditions'>): string =>
+  rule.unjudged === undefined && conditions.length > 0
+    ? [...keysOf(conditions)].toSorted().join('\n')
+    : rule.text
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
+        .trim()
 
 export const statedAt = ({ revision, messageId, at }: ReportMessage): StatedAt => ({
   revision,
@@ -41,12 +46,19 @@ export function ruleOf(given: GivenRule): Pick<ReadableRule, 'rule' | 'condition
   }
 }
 
+const MOST_REFUSAL = 4_000
+const BEGINS_REFUSED = /^\W{0,3}(?:the user|user (?:declined|rejected|denied)|\[?request interrupted|rejected by)/iu
+
+/** Whether a result says that the user refused the call. A file that has the words of a refusal is none. */
+export const refusedCall = ({ role, text, isError }: ReportMessage): boolean =>
+  role === 'tool' && text.length <= MOST_REFUSAL && (isError === true || BEGINS_REFUSED.test(text)) && isRefusal(text)
+
 /** The texts of a message in which the user may state rules, with their source. */
 function textsOf(
   message: ReportMessage,
 ): { readonly text: string; readonly source: 'statement' | 'refusal' } | undefined {
   if (isByUser(message)) return { text: aroundPasted(message.ownText.replaceAll(QUOTED_LINE, '')), source: 'statement' }
-  const reason = message.role === 'tool' ? refusalIn(message.text) : undefined
+  const reason = refusedCall(message) ? refusalIn(message.text) : undefined
   return reason === undefined ? undefined : { text: reason, source: 'refusal' }
 }
 

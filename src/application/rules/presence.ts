@@ -6,6 +6,7 @@ import { isNegated } from '../../domain/text/cues.js'
 import { quote } from '../../domain/text/quote.js'
 import { actionRow, type Action } from '../../domain/rules/actions.js'
 import { readRule, type Condition } from '../../domain/rules/read-rule.js'
+import { keysOf, sorted } from '../../domain/rules/condition-key.js'
 import type { Presence } from '../../domain/rules/rule.js'
 import { isNamedIn, type Target } from '../../domain/rules/targets.js'
 import { createJudge } from '../loss-report/judge.js'
@@ -18,36 +19,6 @@ export interface Found {
   readonly presence: Presence
   readonly text?: string
 }
-
-const sorted = (texts: readonly string[]): string => [...new Set(texts)].toSorted().join(' ')
-
-const keyOfTargets = (targets: readonly Target[]): string => sorted(targets.map(({ text }) => text))
-
-/** The condition as text: equal for equal conditions. */
-function keyOf(condition: Condition): string {
-  switch (condition.kind) {
-    case 'forbid': {
-      const actions = condition.actions.filter((action) => action !== 'use' && action !== 'run')
-      return `forbid ${sorted(condition.targets.some(({ kind }) => kind === 'command') ? [] : actions)} ${keyOfTargets(condition.targets)}`
-    }
-    case 'only':
-      return `only ${condition.action} ${keyOfTargets(condition.targets)}`
-    case 'first':
-      return `first ${condition.action} ${keyOfTargets(condition.commands)}`
-    case 'with':
-      return `with ${condition.command.text} ${condition.flag.text}`
-    case 'cap':
-      return `cap ${condition.action} ${String(condition.most)}`
-    case 'window':
-      return `window ${sorted(condition.actions)} ${keyOfTargets(condition.targets)} ${String(condition.from)} ${String(condition.to)} ${String(condition.isAllowed)}`
-    case 'tool':
-      return `tool ${sorted([...condition.words])}`
-    case 'language':
-      return `language ${condition.language}`
-  }
-}
-
-const keysOf = (conditions: readonly Condition[]): ReadonlySet<string> => new Set(conditions.map(keyOf))
 
 const isSame = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean =>
   a.size > 0 && a.size === b.size && [...a].every((key) => b.has(key))

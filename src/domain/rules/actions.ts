@@ -44,13 +44,13 @@ export const ACTIONS: readonly ActionRow[] = [
       String.raw`force[- ]?push(?:es|ed|ing)?|push(?:es|ing)? (?:with )?(?:--force|-f)|git push (?:--force|-f)\b|forcen?|force-pushen|forzad[oa]s?|push forzados?`,
       '强推|强制推送|強制プッシュ|強制push|フォースプッシュ|force ?push',
     ),
-    command: /^git\b.*\bpush\b.*(?:\s(?:--force\S*|-f|-\w*f\w*)(?=\s|$)|\s\+\S)/u,
+    command: /^git push\b.*(?:\s(?:--force\S*|-f|-\w*f\w*)(?=\s|$)|\s\+\S)/u,
     isTelling: true,
   },
   {
     action: 'push',
     words: words(String.raw`push(?:es|ed|ing)?|pushen|gepusht|pushe|pushees|subas|subir|empujes`, 'プッシュ|推送|push'),
-    command: /^git\b.*\bpush\b/u,
+    command: /^git push\b/u,
     tool: /^push/u,
     isTelling: true,
   },
@@ -60,21 +60,21 @@ export const ACTIONS: readonly ActionRow[] = [
       String.raw`commit(?:s|ted|ting)?|committen|committe|committet|commitees|commitear|--no-verify`,
       'コミット|提交|commit',
     ),
-    command: /^git\b.*\bcommit\b/u,
+    command: /^git commit\b/u,
     tool: /^commit/u,
     isTelling: true,
   },
   {
     action: 'merge',
     words: words(String.raw`merg(?:e|es|ed|ing)|mergen|fusion(?:es|ar)`, 'マージ|合并|merge'),
-    command: /^(?:git\b.*\bmerge\b|gh pr merge\b|glab mr merge\b)/u,
+    command: /^(?:git merge\b|gh pr merge\b|glab mr merge\b)/u,
     tool: /merge/u,
     isTelling: true,
   },
   {
     action: 'rebase',
     words: words(String.raw`rebas(?:e|es|ed|ing)|rebasen|rewrite (?:the )?(?:git )?history`, 'リベース|变基|rebase'),
-    command: /^git\b.*\b(?:rebase|filter-branch|commit --amend)\b/u,
+    command: /^git (?:rebase|filter-branch|commit\b.*\s--amend)\b/u,
     isTelling: true,
   },
   {
@@ -84,7 +84,7 @@ export const ACTIONS: readonly ActionRow[] = [
       'デプロイ|リリース|部署|上线|发布到',
     ),
     command:
-      /^(?:kubectl\b.*\b(?:apply|rollout|set image|replace|scale|patch)\b|helmfile\b.*\b(?:apply|sync|destroy)\b|argocd app sync\b|skaffold (?:run|deploy)\b|docker stack deploy\b|helm\b.*\b(?:upgrade|install)\b|terraform (?:-\S+ )?(?:apply|destroy)\b|(?:fly|flyctl|vercel|netlify|serverless|sls|cdk|pulumi|gcloud|eb|heroku|wrangler|cap)\b.*(?:\b(?:deploy|up|release)\b|--prod)|vercel$|(?:make|just|npm run|pnpm(?: run)?|yarn(?: run)?|rake|bundle exec cap) .*\b(?:deploy|release|rollout)|(?:bash |sh |\.\/)?\S*deploy\S*\.(?:sh|py|mjs|js|ts)\b|ansible-playbook\b|\.\/(?:bin\/|scripts\/)?deploy\b)/u,
+      /^(?:kubectl\b.*\b(?:apply|rollout(?! (?:status|history))|set image|replace|scale|patch)\b|helmfile\b.*\b(?:apply|sync|destroy)\b|argocd app sync\b|skaffold (?:run|deploy)\b|docker stack deploy\b|helm\b.*\b(?:upgrade|install)\b|terraform (?:-\S+ )?(?:apply|destroy)\b|(?:fly|flyctl|vercel|netlify|serverless|sls|cdk|pulumi|gcloud|eb|heroku|wrangler|cap)\b.*(?:\b(?:deploy|up|release)\b|--prod)|vercel$|(?:make|just|npm run|pnpm(?: run)?|yarn(?: run)?|rake|bundle exec cap) (?:deploy|release|rollout)[\w:-]*(?=\s|$)|(?:bash |sh |\.\/)?\S*deploy\S*\.(?:sh|py|mjs|js|ts)\b|ansible-playbook\b|\.\/(?:bin\/|scripts\/)?deploy\b)/u,
     tool: /deploy|release|rollout/u,
     isTelling: true,
   },
@@ -103,7 +103,7 @@ export const ACTIONS: readonly ActionRow[] = [
       '依存(?:関係|パッケージ)?|パッケージ|インストール|依赖|安装',
     ),
     command:
-      /^(?:(?:npm|pnpm|bun|yarn)\s+(?:-\S+\s+)*(?:i|install|add)\s+(?!-)\S|yarn add\b|(?:python3? -m )?pip3? install\s+(?!-r\b|-e\b|\.)|(?:uv|poetry|cargo|bundle|dotnet|composer)\b.*\b(?:add|require|pip install)\b|go get\b|(?:apt|apt-get|brew|gem|dnf|yum|apk)\b.*\b(?:install|add)\b)/u,
+      /^(?:(?:npm|pnpm|bun|yarn)\s+(?:i|install|add)\s+(?:-\S+\s+)*(?!-)\S|yarn add\b|(?:python3? -m )?pip3? install\s+(?!.*(?<!\S)(?:-r|-e|--requirement)\b)(?:-\S+\s+)*(?![-.])\S|(?:uv|poetry|cargo|bundle|dotnet|composer)\s+(?:add|require)\s|uv pip install\s+(?!.*(?<!\S)(?:-r|-e)\b)\S|go get\b|(?:apt|apt-get|brew|gem|dnf|yum|apk)\b.*\b(?:install|add)\b)/u,
     isTelling: true,
   },
   {
@@ -124,7 +124,7 @@ export const ACTIONS: readonly ActionRow[] = [
       '送信|送ら|送って|メール|发送|发给|发邮件|邮件',
     ),
     isTelling: true,
-    command: /^(?:sendmail|mail|mutt|swaks)\b|^curl\b.*(?:-X ?(?:POST|PUT)|--data|\s-d\s|-F\s)/u,
+    command: /^(?:sendmail|mail|mutt|swaks)\b/u,
     tool: /send|mail|sms|notify|post_?message|slack/u,
   },
   {
@@ -142,7 +142,7 @@ export const ACTIONS: readonly ActionRow[] = [
       '削除|消さ|消し|消す|消去|删除|删掉|删|清空|清除',
     ),
     command:
-      /^(?:rm|rmdir|unlink|shred|dropdb|del|remove-item)\b|^git\b.*\b(?:branch (?:.*\s)?-[dD]\b|push\b.*--delete|tag -d|clean\b|rm\b)|^(?:kubectl delete|terraform destroy|docker (?:rm|rmi|volume rm|system prune)|aws s3 r[mb]|gsutil rm|helm (?:uninstall|delete))\b|^find\b.*-delete\b/u,
+      /^(?:rm|rmdir|unlink|shred|dropdb|del|remove-item)\b|^git (?:branch (?:.*\s)?-[dD]\b|push\b.*\s--delete\b|tag -d\b|clean\b|rm\b)|^(?:kubectl delete|terraform destroy|docker (?:rm|rmi|volume rm|system prune)|aws s3 r[mb]|gsutil rm|helm (?:uninstall|delete))\b|^find\b.*-delete\b/u,
     tool: /delete|remove|drop|erase|purge|destroy/u,
   },
   {

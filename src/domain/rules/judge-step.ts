@@ -1,9 +1,10 @@
 /** Compares a step of a call with a condition of a rule. */
 import { contentWords } from '../text/content-words.js'
 import { actionRow, includes, type Action } from './actions.js'
-import type { CallStep } from './call-steps.js'
+import type { CallStep } from './call-step.js'
 import type { Condition } from './read-rule.js'
-import { isProgram, isUnder, type Target } from './targets.js'
+import { isUnder } from './path-match.js'
+import { isProgram, type Target } from './targets.js'
 
 const programOf = ({ command }: CallStep): string | undefined => command?.[0]?.replace(/^.*[/\\]/u, '')
 
@@ -12,10 +13,10 @@ function runsCommand(step: CallStep, text: string): boolean {
   const [program, ...words] = text.split(/\s+/u)
   const { command } = step
   if (command === undefined || programOf(step) !== program) return false
-  const short = command.filter((each) => /^-[a-z]+$/u.test(each)).join('')
+  const short = command.filter((each) => /^-[A-Za-z]+$/u.test(each)).join('')
   let from = 1
   for (const word of words) {
-    if (/^-[a-z]{2,}$/u.test(word) && Array.from(word.slice(1)).every((letter) => short.includes(letter))) continue
+    if (/^-[A-Za-z]{2,}$/u.test(word) && Array.from(word.slice(1)).every((letter) => short.includes(letter))) continue
     const at = command.findIndex((each, index) => index >= from && isSameWord(each, word))
     if (at < 0) return false
     if (!word.startsWith('-')) from = at + 1
@@ -37,10 +38,14 @@ const DATABASE =
 const SQL = /\b(?:drop|delete\s+from|truncate|update\s+\S+\s+set|insert\s+into|alter)\b/iu
 
 const isInArea = (step: CallStep, area: string): boolean =>
-  area === 'cluster' ? CLUSTER.test(programOf(step) ?? '') : DATABASE.test(programOf(step) ?? '') || SQL.test(step.text)
+  area === 'cluster'
+    ? CLUSTER.test(programOf(step) ?? '')
+    : DATABASE.test(programOf(step) ?? '') || (step.command === undefined && SQL.test(step.text))
 
 /** Whether a step acts on a target. */
 export function hasTarget(step: CallStep, target: Target): boolean {
+  if (step.branches !== undefined && (target.kind === 'name' || target.kind === 'path') && !isProgram(target))
+    return step.branches.includes(target.text) || step.files.some((file) => isUnder(file, target.text))
   switch (target.kind) {
     case 'command':
       return runsCommand(step, target.text)
@@ -70,10 +75,11 @@ const isCommand = ({ kind }: Target): boolean => kind === 'command' || kind === 
 
 /** The actions that a rule without words for them forbids, by the kind of its targets. */
 function actionsOf(actions: readonly Action[], targets: readonly Target[]): readonly Action[] {
-  if (targets.some((target) => isCommand(target))) return ['run']
+  if (targets.some(({ kind }) => kind === 'command')) return ['run']
   if (targets.some(isProgram)) return ['run', 'use']
   const specific = actions.filter((action) => action !== 'run' && action !== 'use')
   if (specific.length > 0) return specific
+  if (targets.some(({ kind }) => kind === 'flag')) return ['run']
   return actions.length > 0 ? ['use', 'change'] : ['change']
 }
 
@@ -85,12 +91,12 @@ function isForbidden(step: CallStep, actions: readonly Action[], targets: readon
   if (step.reads && !reads && !isRun) return false
   if (!wanted.some((action) => includes(action, step.actions)) && !(reads && step.reads)) return false
   if (targets.length === 0) return true
-  const commands = targets.filter(isCommand)
-  const others = targets.filter((target) => !isCommand(target))
-  return (
-    (commands.length === 0 || commands.some((target) => hasTarget(step, target))) &&
-    (others.length === 0 || others.some((target) => hasTarget(step, target)))
-  )
+  const groups = [
+    targets.filter(({ kind }) => kind === 'command'),
+    targets.filter(({ kind }) => kind === 'flag'),
+    targets.filter((target) => !isCommand(target)),
+  ]
+  return groups.every((group) => group.length === 0 || group.some((target) => hasTarget(step, target)))
 }
 
 /** The amounts of a step in whole units. */
@@ -107,11 +113,18 @@ function isAboutAmount(step: CallStep, { action, subject }: Extract<Condition, {
   return subject.some((word) => words.has(word))
 }
 
-/** Names of a push, a commit or a deployment that may be its object: without programs and flags. */
-function objectsOf(step: CallStep): readonly string[] {
-  return (step.command ?? [])
-    .slice(1)
-    .filter((word) => !word.startsWith('-') && !/^(?:push|origin|commit|head|upstream|deploy|send)$/u.test(word))
+const ENVIRONMENT = /^(?:prod(?:uction)?|live|staging|stage|test|testing|dev|development|qa|preview|sandbox)$/u
+const ADDRESS = /^[^@\s]+@[\w-]+\.\w/u
+
+/** Whether a step names an object of the kind that the rule names, and none of the rule's. */
+function isElsewhere(step: CallStep, { action, targets }: Extract<Condition, { kind: 'only' }>): boolean {
+  const objects =
+    action === 'change'
+      ? step.files
+      : action === 'push' || action === 'commit'
+        ? (step.branches ?? [])
+        : step.names.filter((name) => (action === 'send' ? ADDRESS : ENVIRONMENT).test(name))
+  return objects.length > 0 && !targets.some((target) => hasTarget(step, target))
 }
 
 /** Whether a step was made in a window of the day; as allowed if its time is not known. */
@@ -153,13 +166,8 @@ export function breaks(step: CallStep, condition: Condition, before: Before): bo
   switch (condition.kind) {
     case 'forbid':
       return isForbidden(step, condition.actions, condition.targets)
-    case 'only': {
-      if (step.reads || !includes(condition.action, step.actions)) return false
-      const objects = condition.action === 'change' ? step.files : objectsOf(step)
-      const isElsewhere =
-        condition.action === 'send' ? step.names.some((name) => /@[\w-]+\.\w/u.test(name)) : objects.length > 0
-      return isElsewhere && !condition.targets.some((target) => hasTarget(step, target))
-    }
+    case 'only':
+      return !step.reads && includes(condition.action, step.actions) && isElsewhere(step, condition)
     case 'first':
       return (
         !step.reads &&

@@ -64,6 +64,19 @@ const CONDITIONAL =
 const TIMES =
   /(?<![\p{L}])(?:between \d|after \d{1,2}(?::\d\d|\s?[ap]m)|before \d{1,2}(?::\d\d|\s?[ap]m)|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekends?|nights?|office hours|uhr|montags?|dienstags?|mittwochs?|donnerstags?|freitags?|samstags?|sonntags?|wochenende\p{L}*|lunes|martes|miércoles|jueves|viernes|sábados?|domingos?|fin de semana|de la (?:mañana|tarde|noche))(?![\p{L}])|\d\s?[時点]|[月火水木金土日]曜|周[一二三四五六日末]|星期|週末/iu
 
+/** What is forbidden is to leave something out: the names are what is to be done. */
+const LEAVES_OUT =
+  /(?<![\p{L}])(?:forget|forgetting|skip(?:ping)?|miss(?:ing)?|omit(?:ting)?|neglect|vergiss|vergessen|überspring\p{L}*|auslass\p{L}*|olvid\p{L}+|omit\p{L}+|salt(?:es|ar|ear))(?![\p{L}])|忘|漏|跳过|略さ|省略/iu
+/** What follows is not forbidden: it goes with the action, or is where it is allowed. */
+const WITHOUT =
+  /(?<![\p{L}])(?:without|outside(?: of)?|beyond|apart from|other than|ohne|außerhalb|sin|fuera de|sans)(?![\p{L}])|以外|之外|なしで/iu
+/** The user is asked before the action, and not about something after it. */
+const ASKS_FIRST =
+  /(?<![\p{L}])(?:before|first|prior|until|unless|only (?:after|when|if|with)|requires?|needs?|without|not? \p{L}+ (?:until|before)|vorher|bevor|vor|erst|zuerst|ohne|nur (?:mit|nach)|braucht|benötigt|antes|primero|sin|hasta|requiere\p{L}*|necesita\p{L}*|solo con)(?![\p{L}])|前に|先に|まず|必要|勝手に|ないと|までは|先|须|需|之前|经|未/iu
+/** It may be done without asking. */
+const UNASKED =
+  /(?<![\p{L}])(?:without|no need (?:to|for)|need(?:n['’]t| not)|don['’]t (?:need|have) to|ohne|sin|kein)\s+(?:\p{L}+\s+){0,2}(?:ask\p{L}*|confirm\p{L}*|approv\p{L}*|permission|rückfrage|rücksprache|zu fragen|preguntar\p{L}*|permiso)/iu
+
 /** Words for any object: they limit nothing. */
 const ANY_OBJECT = new Set(
   contentWords(
@@ -95,7 +108,6 @@ const ANSWERS =
   /(?<![\p{L}])(?:answer|reply|respond|speak|talk|write to me|explain|communicate|antwort\p{L}*|sprich|schreib\p{L}* mir|respond\p{L}*|contest\p{L}*|habla\p{L}*|répond\p{L}*)(?![\p{L}])|答え|返事|返信|回答|説明|回复|답변|대답/iu
 const CAPS =
   /(?<![\p{L}])(?:cap(?:ped)?|at most|as far as|no bigger|no higher|and no more|nothing above|past that|no more than|not more than|maximum|max|up to|limit(?:ed)?|under|below|above|over|exceed\p{L}*|more than|höchstens|maximal|nicht über|über|como (?:máximo|mucho)|más de|tope|superar|pasar de)(?![\p{L}])|上限|以内|以下|最大|まで|超え|最多|不超过|超过/iu
-const AMOUNT = /(?:[$€£¥]|usd|eur)?\s?(\d[\d,.]*)\s?(?:[$€£¥%]|usd|eur(?:os?)?|dollars?|dólares|円|元)?/iu
 
 const matches = (pattern: RegExp, text: string): boolean =>
   new RegExp(pattern.source, pattern.flags.replace('g', '')).test(text)
@@ -145,6 +157,28 @@ function partsOf(rule: string): { readonly text: string; readonly declined: bool
       return [...kept, ...declined.map((text) => ({ text, declined: true }))]
     })
     .filter(({ text }) => /[\p{L}\p{N}]/u.test(text))
+}
+
+/** A change of the form or the place of something, and not of its content. */
+const OF_FORM =
+  /(?<![\p{L}])(?:renam\p{L}+|mov(?:e|es|ing)|reformat\p{L}*|format(?:ting|s)?|reorder\p{L}*|umbenenn\p{L}*|verschieb\p{L}*|renombr\p{L}+|mover)(?![\p{L}])|改名|名前を変|重命名|移动/iu
+
+/** Whether a clause is about the content of what it names: "never put secrets in config.json". */
+function isOfContent({ text, actions, targets }: Clause): boolean {
+  if (OF_FORM.test(text)) return true
+  const isUse = actions.length > 0 && actions.every((action) => action === 'use')
+  if (isUse && targets.length > 1 && targets.some(({ kind }) => kind === 'path')) return true
+  if (actions.length > 0) return false
+  const lower = text.toLowerCase()
+  const at = Math.min(
+    ...targets.map((target) => lower.indexOf(target.text.toLowerCase())).filter((index) => index >= 0),
+  )
+  if (!Number.isFinite(at)) return false
+  const before = lower.slice(0, at)
+  return (
+    /(?<![\p{L}])(?:in|into|to|inside|from|im|ins|en|a|dans)\s+(?:the\s+)?[`"']?$/u.test(before) &&
+    contentWords(before).some((word) => !ANY_OBJECT.has(word))
+  )
 }
 
 function clauseOf({ text, declined }: { readonly text: string; readonly declined: boolean }): Clause {
@@ -201,7 +235,7 @@ function isOfAction(clause: Clause): boolean {
 function forbidding(clause: Clause, before: readonly Clause[]): Condition | string {
   const { targets, actions } = clause
   if (targets.length > 0) {
-    if (isLimited(clause)) return 'it is about a part of what it names'
+    if (isLimited(clause) || isOfContent(clause)) return 'it is about a part of what it names'
     return { kind: 'forbid', actions, targets }
   }
   // "The payouts table is off limits: no writes to it."
@@ -229,23 +263,35 @@ export const isReference = (text: string): boolean =>
   REFERS.test(text) ||
   (/^[\p{Script=Han}\p{Script=Hiragana}。，、]+$/u.test(text.trim()) && text.trim().length <= MOST_UNSPACED_REFERENCE)
 
-const numberOf = (text: string): number | undefined => {
-  const [, digits = ''] = AMOUNT.exec(text) ?? []
-  const plain = /[.,]\d{3}(?!\d)/u.test(digits) ? digits.replaceAll(/[.,](?=\d{3})/gu, '') : digits.replace(',', '.')
-  const value = Number(plain)
-  return digits === '' || !Number.isFinite(value) ? undefined : value
+const MONEY =
+  /[$€£¥]\s?(\d[\d,.]*)|(\d[\d,.]*)\s?(?:[$€£¥%円元]|(?:usd|eur(?:os?)?|dollars?|pounds?|dólares|percent|prozent|por ciento)(?!\p{L}))/giu
+
+/** The amount of a rule: the one with a currency or a percent sign; undefined without one, or with several. */
+function numberOf(text: string): number | undefined {
+  const numbers = Array.from(text.matchAll(MONEY), ([, before = '', after = '']) => (before === '' ? after : before))
+  const [first] = numbers
+  if (first === undefined || numbers.length > 1) return undefined
+  const plain = /[.,]\d{3}(?!\d)/u.test(first) ? first.replaceAll(/[.,](?=\d{3})/gu, '') : first.replace(',', '.')
+  const value = Number(plain.replace(/[.,]$/u, ''))
+  return Number.isFinite(value) ? value : undefined
 }
 
 /** The language that a rule names first: "answer in English even when the data is German". */
-const firstLanguage = (rule: string): Language | undefined =>
+export const firstLanguage = (rule: string): Language | undefined =>
   LANGUAGES.map(([language, pattern]) => ({ language, at: rule.search(pattern) }))
-    .filter(({ at }) => at >= 0)
+    // "Reply to German customers" says nothing about the language.
+    .filter(
+      ({ at }) =>
+        at >= 0 &&
+        (/(?<![\p{L}])(?:in|auf|en|em|into|to me in)\s*$/iu.test(rule.slice(0, at)) ||
+          /[^\x00-\x7f]/u.test(rule.slice(at, at + 1))),
+    )
     .toSorted((a, b) => a.at - b.at)[0]?.language
 
 /** The conditions of a whole rule that are no prohibitions of a clause. */
 function wholeConditions(rule: string, clauses: readonly Clause[]): Condition[] {
   const conditions: Condition[] = []
-  const language = ANSWERS.test(rule) ? firstLanguage(rule) : undefined
+  const language = ANSWERS.test(rule) && !isNegated(rule) ? firstLanguage(rule) : undefined
   if (language !== undefined) conditions.push({ kind: 'language', language })
   const actions = actionsIn(rule)
   const most = numberOf(rule)
@@ -292,11 +338,13 @@ function family(clauses: readonly Clause[]): Condition[] {
 
 const CLOCK = String.raw`(\d{1,2})(?::(\d{2}))?\s*(am|pm|uhr|時|点|h)?`
 const BETWEEN = new RegExp(
-  String.raw`(?:between|from|zwischen|von|entre(?: las)?|de las?)?\s*${CLOCK}\s*(?:and|to|until|till|bis|und|y(?: las)?|a(?: las)?|–|-|から|到|至)\s*${CLOCK}`,
+  String.raw`(?:between|from|zwischen|von|entre(?: las)?|de las?)\s*${CLOCK}\s*(?:and|to|until|till|bis|und|y(?: las)?|a(?: las)?|–|-|から|到|至)\s*${CLOCK}`,
   'iu',
 )
 const AFTER = new RegExp(String.raw`(?:after|from|nach|ab|después de(?: las)?|a partir de las?)\s+${CLOCK}`, 'iu')
 const BEFORE_TIME = new RegExp(String.raw`(?:before|until|vor|bis|antes de(?: las)?)\s+${CLOCK}`, 'iu')
+const WEEKDAY =
+  /(?<![\p{L}])(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekends?|weekdays?|montags?|dienstags?|mittwochs?|donnerstags?|freitags?|samstags?|sonntags?|wochenende|lunes|martes|miércoles|jueves|viernes|sábados?|domingos?)(?![\p{L}])|曜|周[一二三四五六日末]|星期|週末/iu
 const UTC = /(?<![\p{L}])(?:utc|gmt)(?![\p{L}])/iu
 
 function minuteOf([hours = '', minutes = '', half = '']: readonly (string | undefined)[]): number | undefined {
@@ -308,7 +356,8 @@ function minuteOf([hours = '', minutes = '', half = '']: readonly (string | unde
 
 /** The window of a rule that names UTC: of another time zone, the times of calls say nothing. */
 function windowOf(rule: string, clauses: readonly Clause[]): Condition | undefined {
-  if (!UTC.test(rule)) return undefined
+  // Of a day of the week in another time zone, the times of calls say nothing.
+  if (!UTC.test(rule) || WEEKDAY.test(rule)) return undefined
   const [between, after, before] = [BETWEEN.exec(rule), AFTER.exec(rule), BEFORE_TIME.exec(rule)]
   const from = between !== null ? minuteOf(between.slice(1, 4)) : after !== null ? minuteOf(after.slice(1, 4)) : 0
   const to = between !== null ? minuteOf(between.slice(4, 7)) : before !== null ? minuteOf(before.slice(1, 4)) : 24 * 60
@@ -333,12 +382,18 @@ function windowOf(rule: string, clauses: readonly Clause[]): Condition | undefin
 
 const ONLY_ACTIONS: ReadonlySet<Action> = new Set(['push', 'commit', 'deploy', 'send', 'publish', 'merge'])
 
+/** What follows in a longer text is no rule. */
+const MOST_RULE = 2_000
+
 /** Reads a rule. */
-export function readRule(rule: string): ReadRule {
+export function readRule(given: string): ReadRule {
+  const rule = given.slice(0, MOST_RULE)
   const clauses = partsOf(rule).map(clauseOf)
   const conditions: Condition[] = wholeConditions(rule, clauses)
   const reasons: string[] = []
-  const asks = ASKS.test(rule)
+  if (LEAVES_OUT.test(rule)) return { conditions: [], unjudged: 'it says what is not to be left out' }
+  if (UNASKED.test(rule) && !isNegated(rule.replace(UNASKED, ' '))) return { conditions: [], unjudged: 'it permits' }
+  const asks = ASKS.test(rule) && ASKS_FIRST.test(rule)
   const window = windowOf(rule, clauses)
   if (window !== undefined) return { conditions: [window] }
   if (conditions.length === 0 && TIMES.test(rule))
@@ -359,6 +414,10 @@ export function readRule(rule: string): ReadRule {
     const isAsking =
       asks && (clause.targets.length > 0 || clause.actions.some((action) => TELLING.has(action) || action === 'delete'))
     if (!clause.isForbidding && !isAsking) continue
+    if (WITHOUT.test(clause.text) && !asks) {
+      reasons.push('it depends on what is done with it')
+      continue
+    }
     if (CONDITIONAL.test(clause.text) && !asks) {
       reasons.push('it depends on a condition')
       continue

@@ -43,14 +43,14 @@ const AREAS: readonly (readonly [string, RegExp])[] = [
 
 const QUOTED =
   /`([^`\n]{1,120})`|"([^"\n]{1,80})"|“([^”\n]{1,80})”|「([^」\n]{1,80})」|«\s?([^»\n]{1,80}?)\s?»|„([^“”\n]{1,80})[“”]/gu
-const EMAIL = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/gu
+const EMAIL = /(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,5}/gu
 const URL = /https?:\/\/[^\s)>,;"'`]+/gu
 const FLAG = /(?<![\w-])--[a-z][\w-]*/giu
 const PATH =
-  /(?<![\p{Ll}\p{Lu}\p{N}_:@])(?:~|\.{1,2})?\/?(?:[\w.@*+-]+\/)+[\w.@*+-]*|(?<![\w/.])\/[\w.@*+-]+|(?<![\w/@.-])(?:\.env(?:\.\w+)*|\.[a-z]{2,20}(?:ignore|rc)|[\w-]+(?:\.[\w-]+)*\.(?!(?:com|org|net|io|dev|internal|local|example|test|lan|corp|cloud|de|eu|jp|cn|es)(?!\w))[a-z][a-z0-9]{1,7})(?![\w-])|(?<![\w/.-])(?:Makefile|Dockerfile|Procfile|Jenkinsfile)(?!\w)|(?<![\w/])\*\.\w+/gu
+  /(?<![\p{Ll}\p{Lu}\p{N}_:@.*+/-])(?:~|\.{1,2})?\/?(?:[\w.@*+-]{1,80}\/){1,20}[\w.@*+-]{0,80}|(?<![\w/.])\/[\w.@*+-]+|(?<![\w/@.-])(?:\.env(?:\.\w+)*|\.[a-z]{2,20}(?:ignore|rc)|[\w-]{1,80}(?:\.[\w-]{1,40}){0,4}\.(?!(?:com|org|net|io|dev|internal|local|example|test|lan|corp|cloud|de|eu|jp|cn|es)(?!\w))[a-z][a-z0-9]{1,7})(?![\w-])|(?<![\w/.-])(?:Makefile|Dockerfile|Procfile|Jenkinsfile)(?!\w)|(?<![\w/])\*\.\w+/gu
 /** Hosts, and names of code, of versions, of branches. */
 const NAME =
-  /(?<![\p{Ll}\p{Lu}\p{N}_./@-])(?:(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|internal|local|example|test|lan|corp|cloud|de|eu|jp|cn|es|app)|(?=[\w.-]*[\d_])[a-z][\w-]*(?:\.[\w-]+)*|[a-z][a-z0-9]+(?:-[a-z0-9]+)+|[a-z]+[A-Z]\w*|[A-Z]+[a-z]+[A-Z]\w*|[A-Z][A-Z0-9]*_[A-Z0-9_]+)(?![\p{Ll}\p{Lu}\p{N}_])/gu
+  /(?<![\p{Ll}\p{Lu}\p{N}_./@-])(?:(?:[a-z0-9-]{1,63}\.){1,6}(?:com|org|net|io|dev|internal|local|example|test|lan|corp|cloud|de|eu|jp|cn|es|app)|(?=[\w.-]*[\d_])[a-z][\w-]*(?:\.[\w-]+)*|[a-z][a-z0-9]+(?:-[a-z0-9]+)+|[a-z]+[A-Z]\w*|[A-Z]+[a-z]+[A-Z]\w*|[A-Z][A-Z0-9]*_[A-Z0-9_]+)(?![\p{Ll}\p{Lu}\p{N}_])/gu
 /** Ordinary words with a dash. */
 const ORDINARY =
   /^(?:off-limits|read-only|hands-off|force-push\w*|up-to-date|pre-commit|re-\w+|co-\w+|non-\w+|one-\w+|two-\w+|\w+-(?:off|only|time|based|free|level|in|out|up|by|to|term|hand|side|wide|ins|ever|safe|specific)|follow-up|e-?mails?|double-check|x-mas|well-\w+|sign-off|no-\w+|(?:a|b)-\w+|pull-request|end-\w+|git-\w+|\d.*)$/iu
@@ -71,7 +71,7 @@ const AFTER_NOUN = new RegExp(`(?<![\\p{L}])(?:${NOUN})\\s+[\`"']?([\\p{Ll}][\\p
 const BEFORE_NOUN_CJK =
   /([A-Za-z][\w./-]{1,60})\s*(?:という|の)?\s*(?:テーブル|フォルダ|ディレクトリ|ファイル|ブランチ|ホスト|サーバー?|データベース|DB|スキーマ|表|目录|目錄|文件夹|分支|主机|数据库|服务器|文件|库)/gu
 const COMMON_WORD =
-  /^(?:the|this|that|these|those|any|all|new|old|whole|entire|other|another|same|own|user|main|test|tests|git|data|source|production|live|remote|local|public|private|legacy|generated|shared|is|are|was|and|or|of|in|on|to|for|from|with|without|only|which|where|has|have|must|may|can|should|will|ist|sind|nicht|nie|darf|und|oder|von|im|ohne|mit|es|está|son|de|del|sin|que|y|no|se|en|con|para|per|config|configuration)$/iu
+  /^(?:the|this|that|these|those|any|all|new|old|whole|entire|other|another|same|own|user|main|test|tests|git|data|source|production|live|remote|local|public|private|legacy|generated|shared|alone|module|untouched|is|are|was|and|or|of|in|on|to|for|from|with|without|only|which|where|has|have|must|may|can|should|will|ist|sind|nicht|nie|darf|und|oder|von|im|ohne|mit|es|está|son|de|del|sin|que|y|no|se|en|con|para|per|config|configuration)$/iu
 
 const unquoted = (match: RegExpMatchArray): string => match.slice(1).find((group) => group !== undefined) ?? match[0]
 
@@ -98,9 +98,14 @@ export function targetsOf(clause: string, withBranches: boolean): readonly Targe
         .trim()
         .replace(/[.,;:!?。、]+$/u, '')
       if (text === '' || !rest.includes(text)) continue
-      if (kind === undefined && (ORDINARY.test(text) || COMMON_WORD.test(text) || NOUN_ALONE.test(text))) continue
+      if (
+        pattern !== QUOTED &&
+        kind === undefined &&
+        (ORDINARY.test(text) || COMMON_WORD.test(text) || NOUN_ALONE.test(text))
+      )
+        continue
       rest = rest.replace(text, ' '.repeat(text.length))
-      found.push({ kind: kind ?? kindOf(text), text: text.toLowerCase() })
+      found.push({ kind: kind ?? kindOf(text), text: cased(text) })
     }
   }
   take(QUOTED, unquoted)
@@ -118,6 +123,10 @@ export function targetsOf(clause: string, withBranches: boolean): readonly Targe
   if (withBranches) take(BRANCHES, ([text]) => text, 'name')
   return found
 }
+
+/** In lower case, but for short flags: `-D` and `-d` are two. */
+const cased = (text: string): string =>
+  text.replaceAll(/\S+/gu, (word) => (/^-[A-Za-z]+$/u.test(word) ? word : word.toLowerCase()))
 
 /** The area that a clause without names speaks of. */
 export const areasOf = (clause: string): readonly Target[] =>
@@ -138,35 +147,9 @@ export function isNamedIn({ text: target }: Target, text: string): boolean {
   const lower = text.toLowerCase()
   if (lower.includes(target)) return true
   const last = target.replace(/\/+$/u, '').split('/').at(-1) ?? ''
+  const parts = target.split(/[/_.-]+/u).filter((part) => part.length > 3)
+  // "The tide fixtures" are fixtures/tides.
+  if (parts.length > 1 && parts.every((part) => lower.includes(part.slice(0, -1)))) return true
   const stem = last.replace(/\.[a-z0-9]{1,8}$/u, '')
   return (last.length > 3 && lower.includes(last)) || (stem !== last && stem.length > 4 && lower.includes(stem))
 }
-
-const escaped = (text: string): string => text.replaceAll(/[.+?^${}()|[\]\\]/gu, String.raw`\$&`)
-
-/** A path in lower case, without a beginning that says nothing and without the marks of a folder. */
-const plainPath = (text: string): string =>
-  text
-    .toLowerCase()
-    .replaceAll('\\', '/')
-    .replace(/^(?:\.\/|~\/)/u, '')
-    .replace(/\/+(?:\*+\/?)*$/u, '')
-
-const patterns = new Map<string, RegExp | undefined>()
-const MOST_PATTERNS = 20_000
-
-/** The pattern of the paths that are a target or under it; undefined for an empty target. */
-function patternOf(target: string): RegExp | undefined {
-  if (patterns.has(target)) return patterns.get(target)
-  const wanted = plainPath(target)
-  const inner = escaped(wanted)
-    .replaceAll('**', '.*')
-    .replaceAll(/(?<!\.)\*/gu, '[^/]*')
-  const pattern = wanted === '' ? undefined : new RegExp(`(?:^|/)${inner}(?:/|$)`, 'u')
-  if (patterns.size >= MOST_PATTERNS) patterns.clear()
-  patterns.set(target, pattern)
-  return pattern
-}
-
-/** Whether a path is a target, or under it. */
-export const isUnder = (path: string, target: string): boolean => patternOf(target)?.test(plainPath(path)) === true

@@ -8,7 +8,7 @@ interface Part {
   /** All texts that the part matches, if these are few. */
   readonly exact?: readonly string[]
   /** Texts of which every match contains one. */
-  readonly needed?: readonly string[]
+  readonly needed?: readonly string[] | undefined
 }
 
 const MOST_TEXTS = 64
@@ -49,7 +49,8 @@ function sequence(parts: readonly Part[]): Part {
 function choice(parts: readonly Part[]): Part {
   if (parts.length === 1) return parts[0] ?? UNKNOWN
   const exact = parts.flatMap((part) => part.exact ?? [])
-  if (parts.every((part) => part.exact !== undefined) && exact.length <= MOST_TEXTS) return { exact: [...new Set(exact)] }
+  if (parts.every((part) => part.exact !== undefined) && exact.length <= MOST_TEXTS)
+    return { exact: [...new Set(exact)] }
   const needs = parts.map(neededOf)
   return needs.includes(undefined) ? UNKNOWN : { needed: [...new Set(needs.flatMap((texts) => texts ?? []))] }
 }
