@@ -28,15 +28,28 @@ const LANGUAGES = [ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, RUSSIA
 
 const WORD = /[a-zß-ÿœ]+/gu
 
-/** For each frequent word, a bit for each language that has it. */
-const LANGUAGES_OF_WORDS = new Map<string, number>()
-for (const [index, { language }] of LANGUAGES.entries())
-  for (const word of language.frequent ?? [])
-    LANGUAGES_OF_WORDS.set(word, (LANGUAGES_OF_WORDS.get(word) ?? 0) | (1 << index))
+/** Words that English has in nearly every sentence. Most of them are in no other language. */
+const ENGLISH_WORDS = new Set('the of and to is are you your it that this with for be by on or not if when from at as'.split(' '))
 
-/** The bits of the languages of which a sentence has a frequent word. */
-const frequentLanguages = (text: string): number =>
-  (text.match(WORD) ?? []).reduce((bits, word) => bits | (LANGUAGES_OF_WORDS.get(word) ?? 0), 0)
+/** For each frequent word, the indexes of the languages that have it. */
+const LANGUAGES_OF_WORDS = new Map<string, number[]>()
+for (const [index, { language }] of LANGUAGES.entries())
+  for (const word of language.frequent ?? []) {
+    const known = LANGUAGES_OF_WORDS.get(word)
+    if (known === undefined) LANGUAGES_OF_WORDS.set(word, [index])
+    else known.push(index)
+  }
+
+/** The bits of the languages of which a sentence has frequent words, and not fewer than of English. */
+function frequentLanguages(text: string): number {
+  const counts = LANGUAGES.map(() => 0)
+  let english = 0
+  for (const word of text.match(WORD) ?? []) {
+    if (ENGLISH_WORDS.has(word)) english += 1
+    for (const index of LANGUAGES_OF_WORDS.get(word) ?? []) counts[index] = (counts[index] ?? 0) + 1
+  }
+  return counts.reduce((bits, count, index) => (count > 0 && count >= english ? bits | (1 << index) : bits), 0)
+}
 
 /** The way in which a sentence states a rule for the work of the other speaker: a row of a table, or `label`. */
 function findWay(sentence: string): string | undefined {

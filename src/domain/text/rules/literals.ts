@@ -11,7 +11,7 @@ interface Part {
   readonly needed?: readonly string[]
 }
 
-const MOST_TEXTS = 64
+const MOST_TEXTS = 32
 const EMPTY: Part = { exact: [''] }
 const UNKNOWN: Part = {}
 const ESCAPES_OF_CLASSES = /[pPdDwWsSuUxk]/u
@@ -183,9 +183,9 @@ export class LiteralIndex {
     else this.#heads[text.length > 1 ? hashOfTwo(first, second) : first] = 1
   }
 
-  /** The numbers of the sets that have a text in the sentence. */
-  find(text: string): Set<number> {
-    const found = new Set<number>()
+  /** The numbers of the sets that have a text in the sentence, in the order of the texts. */
+  find(text: string): readonly number[] {
+    const found: number[] = []
     const heads = this.#heads
     let first = text.charCodeAt(0)
     let second = text.charCodeAt(1)
@@ -199,10 +199,10 @@ export class LiteralIndex {
     return found
   }
 
-  #findAt(text: string, start: number, found: Set<number>): void {
+  #findAt(text: string, start: number, found: number[]): void {
     let node = this.#root.next.get(text.charCodeAt(start))
     for (let index = start + 1; node !== undefined; index += 1) {
-      for (const number of node.numbers) found.add(number)
+      for (const number of node.numbers) if (!found.includes(number)) found.push(number)
       node = index < text.length ? node.next.get(text.charCodeAt(index)) : undefined
     }
   }
