@@ -141,7 +141,7 @@ export function findWayIn(
     } else if ((!isInterrogative || row.way.politeQuestion === true) && isStated(row, text, clauseStarts))
       return row.way.way
   }
-  if (isInterrogative || strong.length === 0 || !isProse(text)) return undefined
+  if (isInterrogative || strong.length === 0) return undefined
   const threshold = thresholdOf(text, language.density ?? 1)
-  return hasSignsOfRule(strong, signs, text, threshold, clauseStarts) ? 'signs' : undefined
+  return hasSignsOfRule(strong, signs, text, threshold, clauseStarts) && isProse(text) ? 'signs' : undefined
 }
