@@ -31,8 +31,9 @@ const LATIN_LANGUAGES = LANGUAGES.filter(({ language }) => language.letters.test
 const WORD = /[a-zß-ÿœ]+/gu
 
 /** Words that English has in nearly every sentence. Most of them are in no other language. */
-const ENGLISH_WORDS =
-  'the of and to is are you your it that this with for be by on or not if when from at as'.split(' ')
+const ENGLISH_WORDS = 'the of and to is are you your it that this with for be by on or not if when from at as'.split(
+  ' ',
+)
 
 /** Each language with frequent words has a field of five bits in a number, and English the lowest one. */
 const COUNT_BITS = 5
@@ -47,8 +48,7 @@ const FIELDS = new Map(
 /** For each frequent word, one in the field of each language that has it. */
 const COUNTS_OF_WORDS = new Map(ENGLISH_WORDS.map((word) => [word, 1]))
 for (const [{ language }, shift] of FIELDS)
-  for (const word of language.frequent ?? [])
-    COUNTS_OF_WORDS.set(word, (COUNTS_OF_WORDS.get(word) ?? 0) + (1 << shift))
+  for (const word of language.frequent ?? []) COUNTS_OF_WORDS.set(word, (COUNTS_OF_WORDS.get(word) ?? 0) + (1 << shift))
 
 /** How many frequent words of each language the sentence has, in the fields of a number. */
 function countFrequentWords(text: string): number {
@@ -71,7 +71,7 @@ function mayBeIn(compiled: CompiledLanguage, counts: number): boolean {
 }
 
 /** A letter of another script than the Latin one. */
-const OTHER_SCRIPT = /[^\u0000-\u024F\u2000-\u22FF]/u
+const OTHER_SCRIPT = /[\u0250-\u1FFF\u2300-\uFFFF]/u
 
 /** The way in which a sentence states a rule for the work of the other speaker: a row of a table, or `label`. */
 function findWay(sentence: string): string | undefined {

@@ -18,8 +18,10 @@ const ERROR =
 /** Irony, which says the opposite. */
 const IRONY =
   /^(?:oh,? (?:sure|great|yeah|right|yes)|yeah,? (?:right|sure)|sure,? (?:let['’]s|never|why)|ja,? (?:klar|genau|sicher)|na klar|klar,|sí,? claro|claro,? claro|はいはい|はい、はい|行啊|好啊|对对对|呵呵|是是是)/u
-const GAMES = 'chess|poker|bridge|football|soccer|tennis|golf|cricket|baseball|basketball|rugby|snooker|darts|checkers|scrabble|monopoly'
-const SPIELE = 'skat|schach|fußball|poker|tennis|handball|doppelkopf|mau-mau|monopoly|volleyball|basketball|kegeln|golf|rommé'
+const GAMES =
+  'chess|poker|bridge|football|soccer|tennis|golf|cricket|baseball|basketball|rugby|snooker|darts|checkers|scrabble|monopoly'
+const SPIELE =
+  'skat|schach|fußball|poker|tennis|handball|doppelkopf|mau-mau|monopoly|volleyball|basketball|kegeln|golf|rommé'
 const JUEGOS = 'petanca|ajedrez|mus|fútbol|tenis|póquer|dominó|parchís|baloncesto|golf|tute|brisca|balonmano'
 const COUNTRIES =
   'portugal|norway|sweden|ireland|scotland|canada|brazil|poland|greece|turkey|belgium|denmark|finland|australia|norwegen|schweden|irland|schottland|polen|griechenland|belgien|dänemark|finnland|italien|spanien|brasilien|kanada|noruega|suecia|irlanda|italia|polonia|grecia|bélgica|dinamarca|canadá|brasil|japón|china|suiza|austria'
@@ -36,7 +38,8 @@ const ONCE = whole(
 )
 /** The words of a program or a manual after a colon. */
 const CITED = /(?:: ?|heißt es |dice |says |shows |displays )“q”[.!]?$/u
-const ONCE_WRITTEN = /(?:今週|今回|今日|今月|一度|一回)だけ|就(?:这|這)(?:周|次|一次|回|一回)|只(?:这|這)(?:一)?次|第[二三四五2-9](?:张|個|个|页|段|行|枚|段落)|ちょっと待って|先(?:别|別|不要)[^。]*(?:还|還|正)|[二三四五2-9]枚目|[二三四五2-9]つ目の/u
+const ONCE_WRITTEN =
+  /(?:今週|今回|今日|今月|一度|一回)だけ|就(?:这|這)(?:周|次|一次|回|一回)|只(?:这|這)(?:一)?次|第[二三四五2-9](?:张|個|个|页|段|行|枚|段落)|ちょっと待って|先(?:别|別|不要)[^。]*(?:还|還|正)|[二三四五2-9]枚目|[二三四五2-9]つ目の/u
 
 const KANA = /\p{Script=Hiragana}/u
 /** Advice, reasons and asides at the end of a Japanese sentence. */

@@ -100,9 +100,7 @@ function isStated({ way, words }: Row, text: string, starts: ClauseStarts): bool
 }
 
 const hasSign = ({ signal, words }: Sign, text: string, starts: ClauseStarts): boolean =>
-  signal.place === 'clause'
-    ? starts().some((start) => matchesAt(words(), text, start))
-    : text.search(words()) >= 0
+  signal.place === 'clause' ? starts().some((start) => matchesAt(words(), text, start)) : text.search(words()) >= 0
 
 /** Whether the weights of the signs in the sentence add up to a rule. `strong` are signs that it may have. */
 function hasSignsOfRule(

@@ -6,12 +6,14 @@
 /** What one part of an expression matches. */
 interface Part {
   /** All texts that the part matches, if these are few. */
-  readonly exact?: readonly string[]
+  readonly exact?: readonly string[] | undefined
   /** Texts of which every match contains one. */
-  readonly needed?: readonly string[]
+  readonly needed?: readonly string[] | undefined
 }
 
-const MOST_TEXTS = 32
+const MOST_TEXTS = 160
+/** How many texts two parts after each other may make. */
+const MOST_JOINED = 16
 const EMPTY: Part = { exact: [''] }
 const UNKNOWN: Part = {}
 const ESCAPES_OF_CLASSES = /[pPdDwWsSuUxk]/u
@@ -38,7 +40,7 @@ function sequence(parts: readonly Part[]): Part {
   let isExact = true
   for (const part of parts) {
     const { exact } = part
-    if (exact !== undefined && exact.length * run.length <= MOST_TEXTS) {
+    if (exact !== undefined && exact.length * run.length <= MOST_JOINED) {
       run = run.flatMap((head) => exact.map((tail) => head + tail))
       continue
     }
@@ -52,7 +54,8 @@ function sequence(parts: readonly Part[]): Part {
 function choice(parts: readonly Part[]): Part {
   if (parts.length === 1) return parts[0] ?? UNKNOWN
   const exact = parts.flatMap((part) => part.exact ?? [])
-  if (parts.every((part) => part.exact !== undefined) && exact.length <= MOST_TEXTS) return { exact: [...new Set(exact)] }
+  if (parts.every((part) => part.exact !== undefined) && exact.length <= MOST_TEXTS)
+    return { exact: [...new Set(exact)] }
   const needs = parts.map(neededOf)
   return needs.includes(undefined) ? UNKNOWN : { needed: [...new Set(needs.flatMap((texts) => texts ?? []))] }
 }

@@ -43,7 +43,13 @@ const EXCLAMATION = 2
 /** The weight that makes a sentence a rule. `density` is how much one character says. */
 export function thresholdOf(text: string, density: number): number {
   const length = text.length * density
-  return THRESHOLD + (length > LONG ? 1 : 0) + (length > VERY_LONG ? 2 : 0) + (/[!！]$/u.test(text) ? EXCLAMATION : 0) + (length < SHORT ? 2 : 0)
+  return (
+    THRESHOLD +
+    (length > LONG ? 1 : 0) +
+    (length > VERY_LONG ? 2 : 0) +
+    (/[!！]$/u.test(text) ? EXCLAMATION : 0) +
+    (length < SHORT ? 2 : 0)
+  )
 }
 
 /** Code, formulas, headings and lines of a log or a table are not read for signs. */

@@ -1,6 +1,22 @@
 /** The ways in which Spanish states a rule for the work of the other speaker. */
 import { SPANISH_SIGNALS } from './spanish-signals.js'
-import { IMPERATIVES, ORDER, DAYS, TIME, ONLY, NUMBER, APPROVAL, APPROVED, TONGUE, WIPE, STANDING, STORY, PAST, ONCE, NO_ORDER } from './spanish-words.js'
+import {
+  IMPERATIVES,
+  ORDER,
+  DAYS,
+  TIME,
+  ONLY,
+  NUMBER,
+  APPROVAL,
+  APPROVED,
+  TONGUE,
+  WIPE,
+  STANDING,
+  STORY,
+  PAST,
+  ONCE,
+  NO_ORDER,
+} from './spanish-words.js'
 import { LATIN, anywhere, order, wordsOf, type Language } from './way.js'
 
 export const SPANISH: Language = {
