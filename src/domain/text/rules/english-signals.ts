@@ -123,7 +123,7 @@ export const ENGLISH_SIGNALS: readonly Signal[] = [
   ),
   signal(
     'against: past',
-    -5,
+    -12,
     String.raw`(?:all|everything|everyone|every|each) (?:\p{L}+ ){0,3}\p{L}+ed(?! (?:in|by|before|via|through|only|to|on|at|with|as))|was|were|had|did|didn['’]t|went|came|got|took|ran|wrote|broke|failed|gave|told|said|thought|used to|yesterday|last (?:week|night|month|year|spring|summer|time)|ago|since|been|(?:has|have|\p{L}+['’]ve) (?:\p{L}+ )?\p{L}+ed|\p{L}+ed for me|earlier today|back in`,
   ),
   signal(

@@ -119,7 +119,7 @@ export const GERMAN_SIGNALS: readonly Signal[] = [
   ),
   signal(
     'against: past',
-    -5,
+    -12,
     String.raw`war|waren|hatte|hatten|wurde|wurden|konnte\p{L}*|musste\p{L}*|durfte\p{L}*|wollte\p{L}*|ging|kam|lief|stand|gab|sagte|dachte|schrieb|grüßte|gestern|vorgestern|damals|früher|bisher|letzte[nrs]? (?:woche|nacht|monat|jahr|frühling|sommer|mal)|seit (?:gestern|dem|letzte\p{L}*)|vorhin|vor (?:\p{L}+ )?(?:jahren|wochen|tagen|der fusion)|(?:hat|haben|habe|hab)(?: [^\s,;]+){1,10} (?:ge|ver|be|er|ent|\p{L}+ge)\p{L}{2,}(?:t|en)(?=[,.]|$| (?:und|weil|als))`,
   ),
   signal(

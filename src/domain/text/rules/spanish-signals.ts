@@ -127,7 +127,7 @@ export const SPANISH_SIGNALS: readonly Signal[] = [
   ),
   signal(
     'against: past',
-    -5,
+    -12,
     String.raw`fue|fueron|era|eran|estaba\p{L}*|estuvo|había\p{L}*|hubo|hizo|hice|tuv\p{L}+|iba|íbamos|dijo|dije|quería\p{L}*|podía\p{L}*|ayer|anoche|antes de la fusión|pasad[ao]|hace (?:\p{L}+ )(?:días|años|meses|semanas|horas)|(?:he|ha|han|hemos|has) \p{L}+(?:ado|ido|cho|to)|\p{L}{2,}(?:ábamos|íamos|aron|ieron|aba|aban)|\p{L}{3,}(?<!acab)ó|\p{L}{2,}ía[ns]?(?<!día|vía|vías|todavía|garantía|mayoría|guía|guías|auditoría|categoría|categorías|energía|asesoría|tesorería|mercancía|compañía|cuantía|tía|policía)|tuvimos|cuando era`,
   ),
   signal(
@@ -137,8 +137,8 @@ export const SPANISH_SIGNALS: readonly Signal[] = [
   ),
   signal(
     'against: guess',
-    -4,
-    String.raw`no hay nada|a mi (?:hermano|hermana|madre|padre|novi[oa]|marido|mujer)|quizás?|tal vez|a lo mejor|probablemente|seguramente|parece\p{L}*|supongo|igual \p{L}+|podría\p{L}*|dejaría|sería (?!s)|ojalá|espero que|porque|normalmente|a veces|suele\p{L}*|puede que`,
+    -7,
+    String.raw`no hay nada|no te (?:preocupes|rindas|sientas|desanimes|olvides)|no dudes|a mi (?:hermano|hermana|madre|padre|novi[oa]|marido|mujer)|quizás?|tal vez|a lo mejor|probablemente|seguramente|parece\p{L}*|supongo|igual \p{L}+|podría\p{L}*|dejaría|sería (?!s)|ojalá|espero que|porque|normalmente|a veces|suele\p{L}*|puede que`,
   ),
   signal(
     'against: feeling',
