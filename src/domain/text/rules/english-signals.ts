@@ -4,7 +4,7 @@ import { opening, signal, type Signal } from './signals.js'
 
 /** Verbs of work, as an imperative has them. */
 const ORDERS =
-  'accept|add|address|answer|apply|archive|ask|assign|assume|attach|avoid|back up|base|bill|blank|block|book|bounce|bring|bundle|buy|call|cap|change|charge|check|choose|clean|clear|close|collect|commit|confirm|consult|contact|copy|count|cover|crop|cut|date|decline|default|delete|deliver|deploy|direct|discard|do|draft|drop|encrypt|enter|escalate|export|favou?r|fetch|file|fill|flag|flush|follow|format|forward|freeze|get|give|go|grant|hand|have|hide|hold|honou?r|import|include|inform|install|invoice|issue|keep|label|lead|leave|let|limit|link|list|load|lock|log|mail|make|mark|measure|mention|merge|message|move|name|notify|obey|offer|open|order|paste|park|pass|pause|pay|pick|pin|place|plan|point|post|prefer|prefix|prepare|print|publish|pull|purge|push|put|query|quote|raise|reach|rebase|record|redirect|reduce|refer|refuse|reject|release|remember|remove|rename|replace|reply|report|request|require|reserve|respect|respond|restart|restrict|return|reuse|revert|rotate|round|route|run|save|say|schedule|scrub|see|seek|send|serve|set|share|ship|show|shut|sign|skip|sort|speak|spell|spend|squash|stay|stick|stop|store|strip|submit|switch|tag|take|talk|tell|transfer|translate|treat|trim|turn|update|upload|use|validate|verify|wait|wipe|work|wrap|write'
+  'abort|accept|add|alert|bail out|cancel|halt|page|ping|retry|roll back|terminate|wake|address|answer|apply|archive|ask|assign|assume|attach|avoid|back up|base|bill|blank|block|book|bounce|bring|bundle|buy|call|cap|change|charge|check|choose|clean|clear|close|collect|commit|confirm|consult|contact|copy|count|cover|crop|cut|date|decline|default|delete|deliver|deploy|direct|discard|do|draft|drop|encrypt|enter|escalate|export|favou?r|fetch|file|fill|flag|flush|follow|format|forward|freeze|get|give|go|grant|hand|have|hide|hold|honou?r|import|include|inform|install|invoice|issue|keep|label|lead|leave|let|limit|link|list|load|lock|log|mail|make|mark|measure|mention|merge|message|move|name|notify|obey|offer|open|order|paste|park|pass|pause|pay|pick|pin|place|plan|point|post|prefer|prefix|prepare|print|publish|pull|purge|push|put|query|quote|raise|reach|rebase|record|redirect|reduce|refer|refuse|reject|release|remember|remove|rename|replace|reply|report|request|require|reserve|respect|respond|restart|restrict|return|reuse|revert|rotate|round|route|run|save|say|schedule|scrub|see|seek|send|serve|set|share|ship|show|shut|sign|skip|sort|speak|spell|spend|squash|stay|stick|stop|store|strip|submit|switch|tag|take|talk|tell|transfer|translate|treat|trim|turn|update|upload|use|validate|verify|wait|wipe|work|wrap|write'
 const NO_ORDER = String.raw`(?! (?:of|is|are|was|were|has|had|me (?:about|more)|a look|your (?:dream|heart|best)|up with|care|fun|it)(?!\p{L}))`
 
 export const ENGLISH_SIGNALS: readonly Signal[] = [
@@ -76,7 +76,7 @@ export const ENGLISH_SIGNALS: readonly Signal[] = [
   signal(
     'habit',
     2,
-    String.raw`(?:get|gets|go|goes|stay|stays|remain|remains|belong|belongs|live|lives|sit|sits|land|lands|come|comes|runs|happen|happens|ships|counts|starts|ends|passes|needs|leaves|carries|uses|waits|travels|expires|sleeps?|rests?|tops|applies|closes|opens|bears|gives)|(?:is|are|be|gets?|isn['’]t|aren['’]t|['’]re|['’]s) (?:\p{L}+ly |always |never |only |not |all )?(?:\p{L}{2,}(?:ed|wn|en|pt|nt|ld|id|ut))`,
+    String.raw`(?:get|gets|go|goes|stay|stays|remain|remains|belong|belongs|live|lives|sit|sits|land|lands|come|comes|runs|happen|happens|ships|counts|starts|ends|passes|needs|leaves|carries|uses|waits|travels|expires|sleeps?|rests?|tops|applies|closes|opens|bears|gives)|(?:is|are|be|gets?|isn['’]t|aren['’]t|['’]re|['’]s) (?:\p{L}+ly |always |never |only |not |all )?(?:\p{L}{2,}(?:ed|wn|en|pt|nt|ld|id|ut|left|kept|made|gone|held|done))`,
   ),
   signal(
     'condition',
@@ -134,7 +134,7 @@ export const ENGLISH_SIGNALS: readonly Signal[] = [
   opening(
     'against: a task',
     -4,
-    String.raw`we (?:have|can|all|are|want|could|do)|applies to|(?:add|create|write|implement|in) (?:a |an |the )?(?:new )?(?:/\p{L}+ )?(?:tests?|params?|commands?|methods?|variables?|flags?|options?|fields?|buttons?|class|init)|any of the|update the|gather|verified|interactive|(?:still |also |just )?need to|please (?!always|never|only|do not|don['’]t|keep|make|use|avoid|write|answer|reply)\p{L}+|yes|no problem|(?:not )at all`,
+    String.raw`we (?:have|can|all|are|want|could|do)|applies to|after each \p{L}+ session|clean up the|set aside|\p{L}+day: |(?:january|february|march|april|may|june|july|august|september|october|november|december) \d+(?:-\d+)?: |review \p{L}+ contract|use assistant|(?:add|create|write|implement|in) (?:a |an |the )?(?:new )?(?:/\p{L}+ )?(?:tests?|params?|commands?|methods?|variables?|flags?|options?|fields?|buttons?|class|init)|any of the|update the|gather|verified|interactive|(?:still |also |just )?need to|please (?!always|never|only|do not|don['’]t|keep|make|use|avoid|write|answer|reply)\p{L}+|yes|no problem|(?:not )at all`,
   ),
   opening(
     'against: a heading of advice',
@@ -154,7 +154,7 @@ export const ENGLISH_SIGNALS: readonly Signal[] = [
   signal(
     'against: feeling',
     -5,
-    String.raw`matters?|story|motivated|hard work|count on me|competition|paths?|not alone|their trust|sleek|membership|love|happy(?! if)|feel\p{L}*|glad(?! if)|amazing|awesome|wow|haha|thanks for|sorry|worr\p{L}+|excited|proud|fun|friends?|family|mom|dad|kids?|dreams?|life|beautiful|journey|enjoy\p{L}*|yourself|oh|yeah|hey|hi`,
+    String.raw`matters?|story|appreciate (?:your|you being|our)|you['’]re (?:absolutely )?right|anything you need|nothing fancy|reminder|tree is|my credit|no matter what\.|motivated|hard work|count on me|competition|paths?|not alone|their trust|sleek|membership|love|happy(?! if)|feel\p{L}*|glad(?! if)|amazing|awesome|wow|haha|thanks for|sorry|worr\p{L}+|excited|proud|fun|friends?|family|mom|dad|kids?|dreams?|life|beautiful|journey|enjoy\p{L}*|yourself|oh|yeah|hey|hi`,
   ),
   signal(
     'against: fact',

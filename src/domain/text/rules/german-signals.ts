@@ -29,6 +29,7 @@ export const GERMAN_SIGNALS: readonly Signal[] = [
     '(?:ist|sind) nichts für dich|(?:geht|gehen) dich nichts an|nicht für deine augen|nicht deine (?:sache|aufgabe|baustelle)',
   ),
   signal('only', 2, 'nur|bloß'),
+  signal('no X', 3, String.raw`kein(?:e|en|er)? \p{L}+(?=[.!]?$)`),
   signal('negation', 2, 'nicht|kein\\p{L}*|weder'),
   signal(
     'limit',
