@@ -17,7 +17,7 @@ export const ENGLISH_SIGNALS: readonly Signal[] = [
   signal(
     'standing',
     4,
-    'by no means|in no way|not under any|full stop|the end of it|no exceptions|without exception|end of story|no ifs|by default|from now on|going forward|until further notice|as a (?:rule|matter of)|on principle|under no|at no (?:time|point)|on no account|no matter (?:how|what|who)|across the board|as standard|until i say|unless (?:i|you hear)|whatever happens',
+    'in no event|by no means|in no way|not under any|full stop|the end of it|no exceptions|without exception|end of story|no ifs|by default|from now on|going forward|until further notice|as a (?:rule|matter of)|on principle|under no|at no (?:time|point)|on no account|no matter (?:how|what|who)|across the board|as standard|until i say|unless (?:i|you hear)|whatever happens',
   ),
   signal(
     'exclusive',
@@ -49,6 +49,11 @@ export const ENGLISH_SIGNALS: readonly Signal[] = [
     'when X, Y is done',
     3,
     String.raw`(?:when|if|once|as soon as|whenever) (?:the|a|an|any) [^,?]{4,80}, (?:the|an|a|it|all|every) [^,]{2,40} (?:is|are|gets?|goes) `,
+  ),
+  signal(
+    'only then, only there, X alone',
+    5,
+    String.raw`only (?:run|work|start|open|go|get|ship|happen|apply|move|come|sell|print|post|travel|fly|be)\p{L}* (?:\p{L}+ )?(?:after|before|at|on|in|between|during|from|via|through|by|with|to|for)|\p{L}+ alone (?:\p{L}{3,}s|may|can|is|has)|(?:steer|keep|stay)s? (?:well |far )?(?:away|clear|off|out) (?:of|from)|(?:not|n['’]t|never|no) (?:\p{L}+ )?\p{L}+er than|needs? (?:a second|another|two|someone|somebody|a human) \p{L}+`,
   ),
   signal('number', 1, String.raw`(?:${NUMBER})(?: \p{L}+)?`),
   signal(
@@ -124,7 +129,7 @@ export const ENGLISH_SIGNALS: readonly Signal[] = [
   signal(
     'against: past',
     -12,
-    String.raw`(?:all|everything|everyone|every|each) (?:\p{L}+ ){0,3}\p{L}+ed(?! (?:in|by|before|via|through|only|to|on|at|with|as))|was|were|had|did|didn['’]t|went|came|got|took|ran|wrote|broke|failed|gave|told|said|thought|used to|yesterday|last (?:week|night|month|year|spring|summer|time)|ago|since|been|(?:has|have|\p{L}+['’]ve) (?:\p{L}+ )?\p{L}+ed|\p{L}+ed for me|earlier today|back in`,
+    String.raw`(?:all|everything|everyone|every|each) (?:\p{L}+ ){0,3}\p{L}+ed(?! (?:in|by|before|via|through|only|to|on|at|with|as))|was|were|had|did|didn['’]t|went|came|(?<!['’]ve )got|took|ran|wrote|broke|failed|gave|told|said|thought|used to|yesterday|last (?:week|night|month|year|spring|summer|time)|ago|since|been|(?:has|have|\p{L}+['’]ve) (?:\p{L}+ )?\p{L}+ed|\p{L}+ed for me|earlier today|back in`,
   ),
   signal(
     'against: once',

@@ -30,6 +30,11 @@ export const GERMAN_SIGNALS: readonly Signal[] = [
   ),
   signal('only', 2, 'nur|bloß'),
   signal('no X', 3, String.raw`kein(?:e|en|er)? \p{L}+(?=[.!]?$)`),
+  signal(
+    'only X does, no more than',
+    5,
+    String.raw`(?:nicht|nie) \p{L}{3,}er als|\p{L}{3,}t (?:allein|einzig|nur|ausschließlich) \p{L}+(?=[.;,]?$)|(?:hältst du|halte|halt) (?:bitte )?abstand|bleibst du (?:weg|fern)`,
+  ),
   signal('negation', 2, 'nicht|kein\\p{L}*|weder'),
   signal(
     'limit',

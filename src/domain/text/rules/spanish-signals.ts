@@ -66,6 +66,11 @@ export const SPANISH_SIGNALS: readonly Signal[] = [
     String.raw`(?:si|cuando|en cuanto|cada vez que|siempre que) [^,?¿]{4,90}, (?:\p{L}+ )?(?:(?:l[aeo]s?|se|te|me|le) ){0,2}${YOU}|(?:si|cuando|en cuanto) (?:el|la|los|las|un|una|alguien|algún|alguna|no|hay|se|algo|\p{L}{4,}n) [^,?¿]{4,90}, (?:${IMPERATIVES})`,
   ),
   signal(
+    'never above',
+    5,
+    String.raw`no (?:superan?|pasan?|exceden?|rebasan?|bajan?|suben?|llegan?) (?:de |los |las |a |el )|mientras [^,]{4,60} no [^,]{2,40}, (?:el|la|los|las|no|nada|nadie) `,
+  ),
+  signal(
     'negated habit',
     3,
     String.raw`no (?:se |le |les )?(?!hay|me|sé|sabe|puede)\p{L}{3,}(?:a|e|an|en) (?:antes|después|hasta|más|fuera|sin|nunca|nada|ni|jamás)`,
