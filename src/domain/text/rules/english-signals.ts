@@ -127,6 +127,11 @@ export const ENGLISH_SIGNALS: readonly Signal[] = [
     String.raw`(?:i|we|you|to|user)(?:['’]ll)? (?:definitely |just |really |should )?need to|should definitely|(?:i|we|you) have to|(?<!(?:if|unless|until|when|once|that|before|after|what) )i (?!want|prefer|need|ask|expect|like|say|would|do not|don['’]t|have to|must|never want|hate|dislike|love it|okay|approve|confirm|sign|appreciate)\p{L}+|i['’](?:m|ve|ll) (?!happ|not happ)|(?:he|she)(?:['’]s)?|my (?!ok|approval|say|consent|permission|sign|go|yes|name|inbox|calendar|word|nod|code)\p{L}+|let['’]s|let me (?!know)\p{L}+|they (?:were|had|said|have|are (?:so|very))|it['’]s (?!\p{L}+ (?:in|for)|up to)|that['’]s (?!it|that|the end|final|all)|i think`,
   ),
   signal(
+    'against: a rule taken back',
+    -12,
+    String.raw`(?:may|can|free to|allowed to|okay to) (?:\S+ ){0,8}again|no longer (?:applies|needed|required|forbidden)|(?:lifted|rule is off|forget (?:that|the) rule)`,
+  ),
+  signal(
     'against: past',
     -12,
     String.raw`(?:all|everything|everyone|every|each) (?:\p{L}+ ){0,3}\p{L}+ed(?! (?:in|by|before|via|through|only|to|on|at|with|as))|was|were|had|did|didn['’]t|went|came|(?<!['’]ve )got|took|ran|wrote|broke|failed|gave|told|said|thought|used to|yesterday|last (?:week|night|month|year|spring|summer|time)|ago|since|been|(?:has|have|\p{L}+['’]ve) (?:\p{L}+ )?\p{L}+ed|\p{L}+ed for me|earlier today|back in`,
@@ -134,7 +139,7 @@ export const ENGLISH_SIGNALS: readonly Signal[] = [
   signal(
     'against: once',
     -5,
-    String.raw`now|today|tonight|tomorrow|yet|please (?:proceed|continue|confirm|hold on|go ahead|provide)|(?:this|these|those) (?!(?:repo|project|team|code|job|task|is|includes|applies|goes|means)\p{L}*)\p{L}+|for now|right away|asap|(?:first|second|third|next|last|previous) (?:chart|slide|paragraph|line|page|row|table|image|question|section|test|step|one|sentence|column)|again|quickly|here|above|below|following|new (?:test|file|function|class|method)`,
+    String.raw`(?<!from )now|today|tonight|tomorrow|yet|please (?:proceed|continue|confirm|hold on|go ahead|provide)|(?:this|these|those) (?!(?:repo|project|team|code|job|task|is|includes|applies|goes|means)\p{L}*)\p{L}+|for now|right away|asap|(?:first|second|third|next|last|previous) (?:chart|slide|paragraph|line|page|row|table|image|question|section|test|step|one|sentence|column)|again|quickly|here|above|below|following|new (?:test|file|function|class|method)`,
   ),
   opening(
     'against: a task',

@@ -131,6 +131,11 @@ export const SPANISH_SIGNALS: readonly Signal[] = [
     String.raw`yo|él|ella|me (?!gust|bast|val|sobr|avis|pregunt|consult|lo |la |los |las |escrib|manda|llam)\p{L}+|mi (?!aprobación|permiso|visto|autorización|ok|sí|nombre|confirmación|agenda|bandeja|firma)\p{L}+|mis|vamos a|voy a|quiero (?!que)\p{L}+|necesito (?!que)\p{L}+|creo|pienso|tengo|estoy|soy|puedo|nuestr[ao]s? (?:vida|casa)|hay que ver`,
   ),
   signal(
+    'against: a rule taken back',
+    -12,
+    String.raw`(?:ya )?(?:puedes|pueden|podéis) (?:\S+ ){0,8}(?:de nuevo|otra vez)|ya (?:puedes|se puede|no hace falta|no rige)|vuelves a poder`,
+  ),
+  signal(
     'against: past',
     -12,
     String.raw`fue|fueron|era|eran|estaba\p{L}*|estuvo|había\p{L}*|hubo|hizo|hice|tuv\p{L}+|iba|íbamos|dijo|dije|quería\p{L}*|podía\p{L}*|ayer|anoche|antes de la fusión|pasad[ao]|hace (?:\p{L}+ )(?:días|años|meses|semanas|horas)|(?:he|ha|han|hemos|has) \p{L}+(?:ado|ido|cho|to)|\p{L}{2,}(?:ábamos|íamos|aron|ieron|aba|aban)|\p{L}{3,}(?<!acab)ó|\p{L}{2,}ía[ns]?(?<!día|vía|vías|todavía|garantía|mayoría|guía|guías|auditoría|categoría|categorías|energía|asesoría|tesorería|mercancía|compañía|cuantía|tía|policía)|tuvimos|cuando era`,
