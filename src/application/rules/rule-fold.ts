@@ -30,12 +30,14 @@ export interface FollowedRule extends ReadableRule {
 export class RuleFold {
   readonly #fold: Fold
   readonly #rules = new Map<string, FollowedRule>()
+  /** The id of the rule in force with the same content. */
+  readonly #inForce = new Map<string, string>()
   #messages = new Map<string, ReportMessage>()
   #revision = -1
 
   constructor(conversationId: string, ofFiles: readonly ReadableRule[]) {
     this.#fold = new Fold(initialState(conversationId, findEstimator))
-    for (const rule of ofFiles) this.#rules.set(keyOf(rule.rule.text), { ...rule, presences: [] })
+    for (const rule of ofFiles) this.#begin({ ...rule, presences: [] })
   }
 
   get rules(): readonly FollowedRule[] {
@@ -65,41 +67,62 @@ export class RuleFold {
     else if (isOfType(event, 'MessagesPruned') || isReplacement(event)) this.#compacted(event.revision)
   }
 
+  #begin(rule: FollowedRule): void {
+    this.#rules.set(rule.rule.id, rule)
+    this.#inForce.set(keyOf(rule), rule.rule.id)
+  }
+
   #message(message: ReportMessage): void {
     this.#messages.set(message.messageId, message)
-    const rules = isByUser(message) && mayTakeBack(message) ? [...this.#rules] : []
-    for (const [key, known] of rules) {
-      if (known.rule.takenBack !== undefined) continue
-      if (permissionIn(message, undefined, known.conditions) === 'for good')
-        this.#rules.set(key, {
-          ...known,
-          rule: { ...known.rule, takenBack: { ...statedAt(message), text: quote(message.ownText) } },
-        })
-    }
+    if (isByUser(message) && mayTakeBack(message)) this.#takeBack(message)
     for (const found of rulesIn(message)) {
-      const key = keyOf(found.rule.text)
-      const known = this.#rules.get(key)
-      // What was taken back and is stated again counts from then on.
-      if (known === undefined || known.rule.takenBack !== undefined) this.#rules.set(key, { ...found, presences: [] })
-      else this.#rules.set(key, { ...known, statedBy: [...known.statedBy, message] })
+      const known = this.#rules.get(this.#inForce.get(keyOf(found)) ?? '')
+      // What was taken back and is stated again is a rule of its own from then on.
+      if (known === undefined) this.#begin({ ...found, presences: [] })
+      else this.#rules.set(known.rule.id, { ...known, statedBy: [...known.statedBy, message] })
     }
   }
 
-  /** Takes back messages, and the rules that only they stated. */
+  /** Ends the rules that a message of the user takes back. */
+  #takeBack(message: ReportMessage): void {
+    for (const id of [...this.#inForce.values()]) {
+      const known = this.#rules.get(id)
+      if (known === undefined || permissionIn(message, undefined, known.conditions) !== 'for good') continue
+      const takenBack = { ...statedAt(message), text: quote(message.ownText) }
+      this.#rules.set(id, { ...known, rule: { ...known.rule, takenBack } })
+      this.#inForce.delete(keyOf(known))
+    }
+  }
+
+  /** Takes back messages: the rules that only they stated, and what they took back. */
   #withdraw(messageIds: readonly string[]): void {
     const ids = new Set(messageIds)
     for (const id of ids) this.#messages.delete(id)
-    for (const [key, known] of this.#rules) {
-      const statedBy = known.statedBy.filter(({ messageId }) => !ids.has(messageId))
-      if (known.statedBy.length > 0 && statedBy.length === 0) this.#rules.delete(key)
-      else if (statedBy.length < known.statedBy.length) this.#rules.set(key, { ...known, statedBy })
+    for (const known of [...this.#rules.values()]) {
+      const { rule, statedBy: before } = known
+      const statedBy = before.filter(({ messageId }) => !ids.has(messageId))
+      if (before.length > 0 && statedBy.length === 0) {
+        this.#rules.delete(rule.id)
+        if (this.#inForce.get(keyOf(known)) === rule.id) this.#inForce.delete(keyOf(known))
+        continue
+      }
+      const [first] = statedBy
+      const { takenBack, ...others } = rule
+      const isTakenBack = takenBack !== undefined && !ids.has(takenBack.messageId ?? '')
+      const since = first === undefined || first === before[0] ? rule.since : statedAt(first)
+      this.#rules.set(rule.id, {
+        ...known,
+        statedBy,
+        rule: { ...others, since, ...(isTakenBack ? { takenBack } : {}) },
+      })
+      if (takenBack !== undefined && !isTakenBack) this.#inForce.set(keyOf(known), rule.id)
     }
   }
 
   /** Takes the judgement of a person. The newest one counts. */
   #judge({ rule: id, judgement }: EventData<'RuleJudged'>): void {
-    for (const [key, known] of this.#rules)
-      if (known.rule.id === id) this.#rules.set(key, { ...known, rule: { ...known.rule, standing: judgement } })
+    const known = this.#rules.get(id)
+    if (known !== undefined) this.#rules.set(id, { ...known, rule: { ...known.rule, standing: judgement } })
   }
 
   #add({ data: { text }, revision, metadata: { recordedAt } }: RecordedEvent<'RuleAdded'>): void {
@@ -107,16 +130,8 @@ export class RuleFold {
     const id = `r${String(revision)}`
     const since = { revision, at: recordedAt }
     const added = { ...ruleOf({ id, text, source: 'added', standing: 'confirmed', since }), statedBy: [] }
-    const content = keyOf(text)
-    const known = this.#rules.get(content)
-    // A rule of other words may have the same content, such as the permission of what another one forbids.
-    const isFree = content !== '' && (known === undefined || known.rule.takenBack !== undefined)
     const [whenAdded] = this.#context().find([added])
-    this.#rules.set(isFree ? content : id, {
-      ...added,
-      presences: [],
-      ...(whenAdded === undefined ? {} : { whenAdded }),
-    })
+    this.#begin({ ...added, presences: [], ...(whenAdded === undefined ? {} : { whenAdded }) })
   }
 
   /** The context of the model. */
@@ -139,8 +154,7 @@ export class RuleFold {
     for (const [at, [key, known]] of wanted.entries()) {
       const seen = found[at]
       if (seen === undefined) continue
-      const presences = known.presences.filter(({ cycle }) => cycle !== after.cycles)
-      this.#rules.set(key, { ...known, presences: [...presences, { cycle: after.cycles, revision, ...seen }] })
+      this.#rules.set(key, { ...known, presences: [...known.presences, { cycle: after.cycles, revision, ...seen }] })
     }
   }
 }

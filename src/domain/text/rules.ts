@@ -11,7 +11,7 @@ import { CHINESE } from './rules/chinese.js'
 import { clauseStartsOf } from './rules/clauses.js'
 import { ENGLISH } from './rules/english.js'
 import { isExcluded, isIntroduction, isQuestion, readable } from './rules/exclusions.js'
-import { compileLanguage, findWayIn } from './rules/find-ways.js'
+import { compileLanguage, findWayIn, type CompiledLanguage } from './rules/find-ways.js'
 import { FRENCH } from './rules/french.js'
 import { GERMAN } from './rules/german.js'
 import { ITALIAN } from './rules/italian.js'
@@ -26,17 +26,52 @@ const LANGUAGES = [ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, RUSSIA
   compileLanguage,
 )
 
+const LATIN_LANGUAGES = LANGUAGES.filter(({ language }) => language.letters.test('a'))
+
 const WORD = /[a-zß-ÿœ]+/gu
 
-/** For each frequent word, a bit for each language that has it. */
-const LANGUAGES_OF_WORDS = new Map<string, number>()
-for (const [index, { language }] of LANGUAGES.entries())
-  for (const word of language.frequent ?? [])
-    LANGUAGES_OF_WORDS.set(word, (LANGUAGES_OF_WORDS.get(word) ?? 0) | (1 << index))
+/** Words that English has in nearly every sentence. Most of them are in no other language. */
+const ENGLISH_WORDS = 'the of and to is are you your it that this with for be by on or not if when from at as'.split(
+  ' ',
+)
 
-/** The bits of the languages of which a sentence has a frequent word. */
-const frequentLanguages = (text: string): number =>
-  (text.match(WORD) ?? []).reduce((bits, word) => bits | (LANGUAGES_OF_WORDS.get(word) ?? 0), 0)
+/** Each language with frequent words has a field of five bits in a number, and English the lowest one. */
+const COUNT_BITS = 5
+const MOST_COUNTED = (1 << COUNT_BITS) - 1
+const FIELDS = new Map(
+  LANGUAGES.filter(({ language }) => language.frequent !== undefined).map((compiled, index) => [
+    compiled,
+    (index + 1) * COUNT_BITS,
+  ]),
+)
+
+/** For each frequent word, one in the field of each language that has it. */
+const COUNTS_OF_WORDS = new Map(ENGLISH_WORDS.map((word) => [word, 1]))
+for (const [{ language }, shift] of FIELDS)
+  for (const word of language.frequent ?? []) COUNTS_OF_WORDS.set(word, (COUNTS_OF_WORDS.get(word) ?? 0) + (1 << shift))
+
+/** How many frequent words of each language the sentence has, in the fields of a number. */
+function countFrequentWords(text: string): number {
+  let counts = 0
+  let words = 0
+  for (const word of text.match(WORD) ?? []) {
+    counts += COUNTS_OF_WORDS.get(word) ?? 0
+    words += 1
+    if (words === MOST_COUNTED) break
+  }
+  return counts
+}
+
+/** A sentence may be in a language if it has frequent words of it, and not fewer than of English. */
+function mayBeIn(compiled: CompiledLanguage, counts: number): boolean {
+  const shift = FIELDS.get(compiled)
+  if (shift === undefined) return true
+  const count = (counts >> shift) & MOST_COUNTED
+  return count > 0 && count >= (counts & MOST_COUNTED)
+}
+
+/** A letter of another script than the Latin one. */
+const OTHER_SCRIPT = /[\u0250-\u1FFF\u2300-\uFFFF]/u
 
 /** The way in which a sentence states a rule for the work of the other speaker: a row of a table, or `label`. */
 function findWay(sentence: string): string | undefined {
@@ -44,12 +79,12 @@ function findWay(sentence: string): string | undefined {
   const isInterrogative = isQuestion(sentence)
   if (!isInterrogative && endOfLabel(sentence) > 0) return 'label'
   const text = readable(sentence)
-  const frequent = frequentLanguages(text)
+  const counts = countFrequentWords(text)
+  const languages = OTHER_SCRIPT.test(text) ? LANGUAGES : LATIN_LANGUAGES
   let known: readonly number[] | undefined
   const clauseStarts = (): readonly number[] => (known ??= clauseStartsOf(text))
-  for (const [index, compiled] of LANGUAGES.entries()) {
-    const { language } = compiled
-    if ((language.frequent !== undefined && (frequent & (1 << index)) === 0) || !language.letters.test(text)) continue
+  for (const compiled of languages) {
+    if (!mayBeIn(compiled, counts) || !compiled.language.letters.test(text)) continue
     const way = findWayIn(compiled, text, clauseStarts, isInterrogative)
     if (way !== undefined) return isExcluded(text) ? undefined : way
   }

@@ -4,7 +4,7 @@ import { opening, signal, type Signal } from './signals.js'
 
 /** Verbs of work, as an imperative has them. */
 const ORDERS =
-  'accept|add|address|answer|apply|archive|ask|assign|assume|attach|avoid|back up|base|bill|blank|block|book|bounce|bring|bundle|buy|call|cap|change|charge|check|choose|clean|clear|close|collect|commit|confirm|consult|contact|copy|count|cover|crop|cut|date|decline|default|delete|deliver|deploy|direct|discard|do|draft|drop|encrypt|enter|escalate|export|favou?r|fetch|file|fill|flag|flush|follow|format|forward|freeze|get|give|go|grant|hand|have|hide|hold|honou?r|import|include|inform|install|invoice|issue|keep|label|lead|leave|let|limit|link|list|load|lock|log|mail|make|mark|measure|mention|merge|message|move|name|notify|obey|offer|open|order|paste|park|pass|pause|pay|pick|pin|place|plan|point|post|prefer|prefix|prepare|print|publish|pull|purge|push|put|query|quote|raise|reach|rebase|record|redirect|reduce|refer|refuse|reject|release|remember|remove|rename|replace|reply|report|request|require|reserve|respect|respond|restart|restrict|return|reuse|revert|rotate|round|route|run|save|say|schedule|scrub|see|seek|send|serve|set|share|ship|show|shut|sign|skip|sort|speak|spell|spend|squash|stay|stick|stop|store|strip|submit|switch|tag|take|talk|tell|transfer|translate|treat|trim|turn|update|upload|use|validate|verify|wait|wipe|work|wrap|write'
+  'abort|accept|add|alert|bail out|cancel|halt|page|ping|retry|roll back|terminate|wake|address|answer|apply|archive|ask|assign|assume|attach|avoid|back up|base|bill|blank|block|book|bounce|bring|bundle|buy|call|cap|change|charge|check|choose|clean|clear|close|collect|commit|confirm|consult|contact|copy|count|cover|crop|cut|date|decline|default|delete|deliver|deploy|direct|discard|do|draft|drop|encrypt|enter|escalate|export|favou?r|fetch|file|fill|flag|flush|follow|format|forward|freeze|get|give|go|grant|hand|have|hide|hold|honou?r|import|include|inform|install|invoice|issue|keep|label|lead|leave|let|limit|link|list|load|lock|log|mail|make|mark|measure|mention|merge|message|move|name|notify|obey|offer|open|order|paste|park|pass|pause|pay|pick|pin|place|plan|point|post|prefer|prefix|prepare|print|publish|pull|purge|push|put|query|quote|raise|reach|rebase|record|redirect|reduce|refer|refuse|reject|release|remember|remove|rename|replace|reply|report|request|require|reserve|respect|respond|restart|restrict|return|reuse|revert|rotate|round|route|run|save|say|schedule|scrub|see|seek|send|serve|set|share|ship|show|shut|sign|skip|sort|speak|spell|spend|squash|stay|stick|stop|store|strip|submit|switch|tag|take|talk|tell|transfer|translate|treat|trim|turn|update|upload|use|validate|verify|wait|wipe|work|wrap|write'
 const NO_ORDER = String.raw`(?! (?:of|is|are|was|were|has|had|me (?:about|more)|a look|your (?:dream|heart|best)|up with|care|fun|it)(?!\p{L}))`
 
 export const ENGLISH_SIGNALS: readonly Signal[] = [
@@ -17,7 +17,7 @@ export const ENGLISH_SIGNALS: readonly Signal[] = [
   signal(
     'standing',
     4,
-    'by no means|in no way|not under any|full stop|the end of it|no exceptions|without exception|end of story|no ifs|by default|from now on|going forward|until further notice|as a (?:rule|matter of)|on principle|under no|at no (?:time|point)|on no account|no matter (?:how|what|who)|across the board|as standard|until i say|unless (?:i|you hear)|whatever happens',
+    'in no event|by no means|in no way|not under any|full stop|the end of it|no exceptions|without exception|end of story|no ifs|by default|from now on|going forward|until further notice|as a (?:rule|matter of)|on principle|under no|at no (?:time|point)|on no account|no matter (?:how|what|who)|across the board|as standard|until i say|unless (?:i|you hear)|whatever happens',
   ),
   signal(
     'exclusive',
@@ -50,6 +50,11 @@ export const ENGLISH_SIGNALS: readonly Signal[] = [
     3,
     String.raw`(?:when|if|once|as soon as|whenever) (?:the|a|an|any) [^,?]{4,80}, (?:the|an|a|it|all|every) [^,]{2,40} (?:is|are|gets?|goes) `,
   ),
+  signal(
+    'only then, only there, X alone',
+    5,
+    String.raw`only (?:run|work|start|open|go|get|ship|happen|apply|move|come|sell|print|post|travel|fly|be)\p{L}* (?:\p{L}+ )?(?:after|before|at|on|in|between|during|from|via|through|by|with|to|for)|\p{L}+ alone (?:\p{L}{3,}s|may|can|is|has)|(?:steer|keep|stay)s? (?:well |far )?(?:away|clear|off|out) (?:of|from)|(?:not|n['’]t|never|no) (?:\p{L}+ )?\p{L}+er than|needs? (?:a second|another|two|someone|somebody|a human) \p{L}+`,
+  ),
   signal('number', 1, String.raw`(?:${NUMBER})(?: \p{L}+)?`),
   signal(
     'force',
@@ -76,7 +81,7 @@ export const ENGLISH_SIGNALS: readonly Signal[] = [
   signal(
     'habit',
     2,
-    String.raw`(?:get|gets|go|goes|stay|stays|remain|remains|belong|belongs|live|lives|sit|sits|land|lands|come|comes|runs|happen|happens|ships|counts|starts|ends|passes|needs|leaves|carries|uses|waits|travels|expires|sleeps?|rests?|tops|applies|closes|opens|bears|gives)|(?:is|are|be|gets?|isn['’]t|aren['’]t|['’]re|['’]s) (?:\p{L}+ly |always |never |only |not |all )?(?:\p{L}{2,}(?:ed|wn|en|pt|nt|ld|id|ut))`,
+    String.raw`(?:get|gets|go|goes|stay|stays|remain|remains|belong|belongs|live|lives|sit|sits|land|lands|come|comes|runs|happen|happens|ships|counts|starts|ends|passes|needs|leaves|carries|uses|waits|travels|expires|sleeps?|rests?|tops|applies|closes|opens|bears|gives)|(?:is|are|be|gets?|isn['’]t|aren['’]t|['’]re|['’]s) (?:\p{L}+ly |always |never |only |not |all )?(?:\p{L}{2,}(?:ed|wn|en|pt|nt|ld|id|ut|left|kept|made|gone|held|done))`,
   ),
   signal(
     'condition',
@@ -122,19 +127,24 @@ export const ENGLISH_SIGNALS: readonly Signal[] = [
     String.raw`(?:i|we|you|to|user)(?:['’]ll)? (?:definitely |just |really |should )?need to|should definitely|(?:i|we|you) have to|(?<!(?:if|unless|until|when|once|that|before|after|what) )i (?!want|prefer|need|ask|expect|like|say|would|do not|don['’]t|have to|must|never want|hate|dislike|love it|okay|approve|confirm|sign|appreciate)\p{L}+|i['’](?:m|ve|ll) (?!happ|not happ)|(?:he|she)(?:['’]s)?|my (?!ok|approval|say|consent|permission|sign|go|yes|name|inbox|calendar|word|nod|code)\p{L}+|let['’]s|let me (?!know)\p{L}+|they (?:were|had|said|have|are (?:so|very))|it['’]s (?!\p{L}+ (?:in|for)|up to)|that['’]s (?!it|that|the end|final|all)|i think`,
   ),
   signal(
+    'against: a rule taken back',
+    -12,
+    String.raw`(?:may|can|free to|allowed to|okay to) (?:\S+ ){0,8}again|no longer (?:applies|needed|required|forbidden)|(?:lifted|rule is off|forget (?:that|the) rule)`,
+  ),
+  signal(
     'against: past',
-    -5,
-    String.raw`(?:all|everything|everyone|every|each) (?:\p{L}+ ){0,3}\p{L}+ed(?! (?:in|by|before|via|through|only|to|on|at|with|as))|was|were|had|did|didn['’]t|went|came|got|took|ran|wrote|broke|failed|gave|told|said|thought|used to|yesterday|last (?:week|night|month|year|spring|summer|time)|ago|since|been|(?:has|have|\p{L}+['’]ve) (?:\p{L}+ )?\p{L}+ed|\p{L}+ed for me|earlier today|back in`,
+    -12,
+    String.raw`(?:all|everything|everyone|every|each) (?:\p{L}+ ){0,3}\p{L}+ed(?! (?:in|by|before|via|through|only|to|on|at|with|as))|was|were|had|did|didn['’]t|went|came|(?<!['’]ve )got|took|ran|wrote|broke|failed|gave|told|said|thought|used to|yesterday|last (?:week|night|month|year|spring|summer|time)|ago|since|been|(?:has|have|\p{L}+['’]ve) (?:\p{L}+ )?\p{L}+ed|\p{L}+ed for me|earlier today|back in`,
   ),
   signal(
     'against: once',
     -5,
-    String.raw`now|today|tonight|tomorrow|yet|please (?:proceed|continue|confirm|hold on|go ahead|provide)|(?:this|these|those) (?!(?:repo|project|team|code|job|task|is|includes|applies|goes|means)\p{L}*)\p{L}+|for now|right away|asap|(?:first|second|third|next|last|previous) (?:chart|slide|paragraph|line|page|row|table|image|question|section|test|step|one|sentence|column)|again|quickly|here|above|below|following|new (?:test|file|function|class|method)`,
+    String.raw`(?<!from )now|today|tonight|tomorrow|yet|please (?:proceed|continue|confirm|hold on|go ahead|provide)|(?:this|these|those) (?!(?:repo|project|team|code|job|task|is|includes|applies|goes|means)\p{L}*)\p{L}+|for now|right away|asap|(?:first|second|third|next|last|previous) (?:chart|slide|paragraph|line|page|row|table|image|question|section|test|step|one|sentence|column)|again|quickly|here|above|below|following|new (?:test|file|function|class|method)`,
   ),
   opening(
     'against: a task',
     -4,
-    String.raw`we (?:have|can|all|are|want|could|do)|applies to|(?:add|create|write|implement|in) (?:a |an |the )?(?:new )?(?:/\p{L}+ )?(?:tests?|params?|commands?|methods?|variables?|flags?|options?|fields?|buttons?|class|init)|any of the|update the|gather|verified|interactive|(?:still |also |just )?need to|please (?!always|never|only|do not|don['’]t|keep|make|use|avoid|write|answer|reply)\p{L}+|yes|no problem|(?:not )at all`,
+    String.raw`we (?:have|can|all|are|want|could|do)|applies to|after each \p{L}+ session|clean up the|set aside|\p{L}+day: |(?:january|february|march|april|may|june|july|august|september|october|november|december) \d+(?:-\d+)?: |review \p{L}+ contract|use assistant|(?:add|create|write|implement|in) (?:a |an |the )?(?:new )?(?:/\p{L}+ )?(?:tests?|params?|commands?|methods?|variables?|flags?|options?|fields?|buttons?|class|init)|any of the|update the|gather|verified|interactive|(?:still |also |just )?need to|please (?!always|never|only|do not|don['’]t|keep|make|use|avoid|write|answer|reply)\p{L}+|yes|no problem|(?:not )at all`,
   ),
   opening(
     'against: a heading of advice',
@@ -154,7 +164,7 @@ export const ENGLISH_SIGNALS: readonly Signal[] = [
   signal(
     'against: feeling',
     -5,
-    String.raw`matters?|story|motivated|hard work|count on me|competition|paths?|not alone|their trust|sleek|membership|love|happy(?! if)|feel\p{L}*|glad(?! if)|amazing|awesome|wow|haha|thanks for|sorry|worr\p{L}+|excited|proud|fun|friends?|family|mom|dad|kids?|dreams?|life|beautiful|journey|enjoy\p{L}*|yourself|oh|yeah|hey|hi`,
+    String.raw`matters?|story|appreciate (?:your|you being|our)|you['’]re (?:absolutely )?right|anything you need|nothing fancy|reminder|tree is|my credit|no matter what\.|motivated|hard work|count on me|competition|paths?|not alone|their trust|sleek|membership|love|happy(?! if)|feel\p{L}*|glad(?! if)|amazing|awesome|wow|haha|thanks for|sorry|worr\p{L}+|excited|proud|fun|friends?|family|mom|dad|kids?|dreams?|life|beautiful|journey|enjoy\p{L}*|yourself|oh|yeah|hey|hi`,
   ),
   signal(
     'against: fact',

@@ -38,13 +38,16 @@ const ONCE = whole(
 )
 /** The words of a program or a manual after a colon. */
 const CITED = /(?:: ?|heißt es |dice |says |shows |displays )“q”[.!]?$/u
+/** Advice below a heading, as in "Spacing: Use …". */
+const ADVICE_OF_HEADING =
+  /^[a-z][a-z -]{3,40}: (?:ensure|make sure|use|inform|only update|instead of)(?![a-z])|^let (?:me|us|\\)|^let['’]s/u
 const ONCE_WRITTEN =
   /(?:今週|今回|今日|今月|一度|一回)だけ|就(?:这|這)(?:周|次|一次|回|一回)|只(?:这|這)(?:一)?次|第[二三四五2-9](?:张|個|个|页|段|行|枚|段落)|ちょっと待って|先(?:别|別|不要)[^。]*(?:还|還|正)|[二三四五2-9]枚目|[二三四五2-9]つ目の/u
 
 const KANA = /\p{Script=Hiragana}/u
 /** Advice, reasons and asides at the end of a Japanese sentence. */
 const ASIDE_WRITTEN =
-  /かもしれ(?:ません|ない)|と思って(?:い)?(?:ます|る)|(?:て|で)(?:み|見)て(?:ください|下さい|ほしい|ね|ほしいです)|(?:ます|です|る|た|い|んだ)(?:から|ので|し)(?:ね|よ)?[。！]?$|(?<!ください|下さい|します|て|で|お願い)(?:よ|かな|な|ね|よね|けど|が)[。！]*$/u
+  /^[^。！？]*(?:ので|んで)[。！]*$|気がし|たりし(?:ます|て)|みたいです|^いえ|天気|のきれい|とれもきれい|かもしれ(?:ません|ない)|と思って(?:い)?(?:ます|る)|(?:て|で)(?:み|見)て(?:ください|下さい|ほしい|ね|ほしいです)|(?:ます|です|る|た|い|んだ)(?:から|ので|し)(?:ね|よ)?[。！]?$|(?<!ください|下さい|します|て|で|お願い)(?:よ|かな|な|ね|よね|けど|が)[。！]*$/u
 
 /** Text in quotation marks are the words of others, or the words the rule is about. Code is no sentence either. */
 const QUOTED = /“[^”„“]{2,}[”“]|„[^“”"]{2,}[“”"]|"[^"]{2,}"|«[^»]{2,}»|「[^」]{2,}」|『[^』]{2,}』|`[^`]+`/gu
@@ -68,6 +71,7 @@ export const isExcluded = (text: string): boolean =>
   IRONY.test(text) ||
   FACTS_WRITTEN.test(text) ||
   ONCE_WRITTEN.test(text) ||
+  ADVICE_OF_HEADING.test(text) ||
   CITED.test(text) ||
   text.search(ONCE) >= 0 ||
   (KANA.test(text) && ASIDE_WRITTEN.test(text)) ||

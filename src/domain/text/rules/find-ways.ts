@@ -56,11 +56,12 @@ function expression(source: string, alphabet: string | undefined, flags: string)
   return new RegExp(`(?<!${letter})(?:${withAlphabet(source, alphabet)})(?:(?<=\\s)|(?!${letter}))`, flags)
 }
 
-/** An index of the rows, and of the signals after them. */
+/** An index of the rows, and of the strong signs after them. */
 function indexOf({ ways, signals }: Language): RowIndex {
   const literals = new LiteralIndex()
   const always: number[] = []
-  for (const [number, { source }] of [...ways, ...(signals ?? [])].entries()) {
+  for (const [number, { source, ...row }] of [...ways, ...(signals ?? [])].entries()) {
+    if ('weight' in row && row.weight < STRONG) continue
     const texts = literalsOf(source)
     if (texts === undefined) always.push(number)
     else literals.add(texts, number)
@@ -101,18 +102,19 @@ function isStated({ way, words }: Row, text: string, starts: ClauseStarts): bool
 const hasSign = ({ signal, words }: Sign, text: string, starts: ClauseStarts): boolean =>
   signal.place === 'clause' ? starts().some((start) => matchesAt(words(), text, start)) : text.search(words()) >= 0
 
-/** Whether the weights of the signs in the sentence add up to a rule. */
-function hasSignsOfRule(signs: readonly Sign[], text: string, threshold: number, starts: ClauseStarts): boolean {
-  const possible = signs.reduce((sum, { signal }) => sum + Math.max(signal.weight, 0), 0)
-  if (possible < threshold) return false
-  let weight = 0
-  let strongest = 0
-  for (const sign of signs)
-    if (sign.signal.weight > 0 && hasSign(sign, text, starts)) {
-      weight += sign.signal.weight
-      strongest = Math.max(strongest, sign.signal.weight)
-    }
-  if (strongest < STRONG) return false
+/** Whether the weights of the signs in the sentence add up to a rule. `strong` are signs that it may have. */
+function hasSignsOfRule(
+  strong: readonly Sign[],
+  signs: readonly Sign[],
+  text: string,
+  threshold: number,
+  starts: ClauseStarts,
+): boolean {
+  const weightOf = (some: readonly Sign[]): number =>
+    some.reduce((sum, sign) => (hasSign(sign, text, starts) ? sum + sign.signal.weight : sum), 0)
+  let weight = weightOf(strong)
+  if (weight === 0) return false
+  weight += weightOf(signs.filter(({ signal }) => signal.weight > 0 && signal.weight < STRONG))
   for (const sign of signs) {
     if (weight < threshold) return false
     if (sign.signal.weight < 0 && hasSign(sign, text, starts)) weight += sign.signal.weight
@@ -128,15 +130,16 @@ export function findWayIn(
   isInterrogative: boolean,
 ): string | undefined {
   const { literals, always } = index()
-  const numbers = literals.find(text)
-  for (const number of always) numbers.add(number)
-  for (const number of numbers) {
+  const strong: Sign[] = []
+  for (const number of [...literals.find(text), ...always]) {
     const row = rows[number]
-    if (row === undefined || (isInterrogative && row.way.politeQuestion !== true)) continue
-    if (isStated(row, text, clauseStarts)) return row.way.way
+    const sign = signs[number - rows.length]
+    if (row === undefined) {
+      if (sign !== undefined) strong.push(sign)
+    } else if ((!isInterrogative || row.way.politeQuestion === true) && isStated(row, text, clauseStarts))
+      return row.way.way
   }
-  if (isInterrogative || signs.length === 0) return undefined
-  const found = signs.filter((_, number) => numbers.has(rows.length + number))
+  if (isInterrogative || strong.length === 0) return undefined
   const threshold = thresholdOf(text, language.density ?? 1)
-  return hasSignsOfRule(found, text, threshold, clauseStarts) && isProse(text) ? 'signs' : undefined
+  return hasSignsOfRule(strong, signs, text, threshold, clauseStarts) && isProse(text) ? 'signs' : undefined
 }

@@ -29,6 +29,12 @@ export const GERMAN_SIGNALS: readonly Signal[] = [
     '(?:ist|sind) nichts für dich|(?:geht|gehen) dich nichts an|nicht für deine augen|nicht deine (?:sache|aufgabe|baustelle)',
   ),
   signal('only', 2, 'nur|bloß'),
+  signal('no X', 3, String.raw`kein(?:e|en|er)? \p{L}+(?=[.!]?$)`),
+  signal(
+    'only X does, no more than',
+    5,
+    String.raw`(?:nicht|nie) \p{L}{3,}er als|\p{L}{3,}t (?:allein|einzig|nur|ausschließlich) \p{L}+(?=[.;,]?$)|(?:hältst du|halte|halt) (?:bitte )?abstand|bleibst du (?:weg|fern)`,
+  ),
   signal('negation', 2, 'nicht|kein\\p{L}*|weder'),
   signal(
     'limit',
@@ -118,8 +124,13 @@ export const GERMAN_SIGNALS: readonly Signal[] = [
     String.raw`ich (?!bevorzuge|möchte,? dass|will|hab|habe es|hätte|mag|wünsche|brauche|zugestimmt|dir|das (?:frei|ok)|es (?:sage|frei)|nicht|sage|okay|bestätig|freigeb|lese|sehe|erwarte)\p{L}+|(?:bin|habe|werde|würde|musste|hatte|wollte|glaube|denke|finde|hab) ich|mein(?:e[nrms]?)? (?!ok|freigabe|zustimmung|okay|ja|go|einverständnis|posteingang|rücksprache|erlaubnis|bestätigung)\p{L}+|lass uns|(?<!wie )er (?:hat|war|sagt|meint|will|kommt)|man`,
   ),
   signal(
+    'against: a rule taken back',
+    -12,
+    String.raw`(?:darfst|kannst|dürfen) (?:\S+ ){0,8}wieder|gilt (?:\S+ )?nicht mehr|aufgehoben`,
+  ),
+  signal(
     'against: past',
-    -5,
+    -12,
     String.raw`war|waren|hatte|hatten|wurde|wurden|konnte\p{L}*|musste\p{L}*|durfte\p{L}*|wollte\p{L}*|ging|kam|lief|stand|gab|sagte|dachte|schrieb|grüßte|gestern|vorgestern|damals|früher|bisher|letzte[nrs]? (?:woche|nacht|monat|jahr|frühling|sommer|mal)|seit (?:gestern|dem|letzte\p{L}*)|vorhin|vor (?:\p{L}+ )?(?:jahren|wochen|tagen|der fusion)|(?:hat|haben|habe|hab)(?: [^\s,;]+){1,10} (?:ge|ver|be|er|ent|\p{L}+ge)\p{L}{2,}(?:t|en)(?=[,.]|$| (?:und|weil|als))`,
   ),
   signal(

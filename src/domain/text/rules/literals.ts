@@ -6,12 +6,14 @@
 /** What one part of an expression matches. */
 interface Part {
   /** All texts that the part matches, if these are few. */
-  readonly exact?: readonly string[]
+  readonly exact?: readonly string[] | undefined
   /** Texts of which every match contains one. */
   readonly needed?: readonly string[] | undefined
 }
 
-const MOST_TEXTS = 64
+const MOST_TEXTS = 160
+/** How many texts two parts after each other may make. */
+const MOST_JOINED = 16
 const EMPTY: Part = { exact: [''] }
 const UNKNOWN: Part = {}
 const ESCAPES_OF_CLASSES = /[pPdDwWsSuUxk]/u
@@ -21,9 +23,12 @@ const isWide = (character: string): boolean => character > '\u2E80'
 const shortest = (texts: readonly string[]): number =>
   Math.min(...texts.map((text) => Array.from(text.trim()).reduce((sum, one) => sum + (isWide(one) ? 3 : 1), 0)))
 
+/** Few long texts are rare in a sentence, many short ones are not. */
+const rarity = (texts: readonly string[]): number => Math.min(shortest(texts), 6) - Math.log2(texts.length) / 2
+
 const better = (a: readonly string[] | undefined, b: readonly string[] | undefined): readonly string[] | undefined => {
   if (a === undefined || b === undefined) return a ?? b
-  return Math.min(shortest(b), 6) > Math.min(shortest(a), 6) ? b : a
+  return rarity(b) > rarity(a) ? b : a
 }
 
 const neededOf = ({ exact, needed }: Part): readonly string[] | undefined =>
@@ -35,7 +40,7 @@ function sequence(parts: readonly Part[]): Part {
   let isExact = true
   for (const part of parts) {
     const { exact } = part
-    if (exact !== undefined && exact.length * run.length <= MOST_TEXTS) {
+    if (exact !== undefined && exact.length * run.length <= MOST_JOINED) {
       run = run.flatMap((head) => exact.map((tail) => head + tail))
       continue
     }
@@ -154,14 +159,16 @@ interface Node {
 const createNode = (): Node => ({ next: new Map(), numbers: [] })
 
 const HASHES = 0xff_ff
-const hashOfTwo = (first: number, second: number): number => (first * 31 + second * 7 + 1) & HASHES
-const hashOfThree = (first: number, second: number, third: number): number =>
-  (first * 961 + second * 131 + third * 17 + 5) & HASHES
+/** Hashes of the first two, three and four characters of a text. The hash of one is its code. */
+const hashOf = (first: number, second: number, third = 0, fourth = 0): number =>
+  (first * 961 + second * 131 + third * 17_011 + fourth * 7351 + 5) & HASHES
+/** Marks in the table of hashes: of how many characters a hash is. */
+const [OF_ONE, OF_TWO, OF_THREE, OF_FOUR] = [1, 2, 4, 8]
 
 /** Finds which of many sets of texts have a text in a sentence, in one pass. */
 export class LiteralIndex {
   readonly #root = createNode()
-  /** Hashes of the first one, two or three characters of the texts: nearly every place of a sentence fails here. */
+  /** Marks of the hashes of the first characters of the texts: nearly every place of a sentence fails here. */
   readonly #heads = new Uint8Array(HASHES + 1)
 
   add(texts: readonly string[], number: number): void {
@@ -179,31 +186,45 @@ export class LiteralIndex {
   }
 
   #addHead(text: string): void {
-    const [first, second, third] = [text.charCodeAt(0), text.charCodeAt(1), text.charCodeAt(2)]
-    if (text.length > 2) this.#heads[hashOfThree(first, second, third)] = 1
-    else this.#heads[text.length > 1 ? hashOfTwo(first, second) : first] = 1
+    const first = text.charCodeAt(0)
+    const second = text.charCodeAt(1)
+    const third = text.charCodeAt(2)
+    if (text.length > 3) this.#mark(hashOf(first, second, third, text.charCodeAt(3)), OF_FOUR)
+    else if (text.length > 2) this.#mark(hashOf(first, second, third), OF_THREE)
+    else if (text.length > 1) this.#mark(hashOf(first, second), OF_TWO)
+    else this.#mark(first & HASHES, OF_ONE)
   }
 
-  /** The numbers of the sets that have a text in the sentence. */
-  find(text: string): Set<number> {
-    const found = new Set<number>()
+  #mark(hash: number, mark: number): void {
+    this.#heads[hash] = (this.#heads[hash] ?? 0) | mark
+  }
+
+  /** The numbers of the sets that have a text in the sentence, in the order of the texts. */
+  find(text: string): readonly number[] {
+    const found: number[] = []
     const heads = this.#heads
-    let first = text.charCodeAt(0)
-    let second = text.charCodeAt(1)
+    const has = (hash: number, mark: number): boolean => ((heads[hash] ?? 0) & mark) !== 0
+    let [first, second, third] = [text.charCodeAt(0), text.charCodeAt(1), text.charCodeAt(2)]
     for (let start = 0; start < text.length; start += 1) {
-      const third = text.charCodeAt(start + 2)
-      if (heads[hashOfThree(first, second, third)] === 1 || heads[hashOfTwo(first, second)] === 1 || heads[first] === 1)
+      const fourth = text.charCodeAt(start + 3)
+      if (
+        has(hashOf(first, second, third, fourth), OF_FOUR) ||
+        has(hashOf(first, second, third), OF_THREE) ||
+        has(hashOf(first, second), OF_TWO) ||
+        has(first & HASHES, OF_ONE)
+      )
         this.#findAt(text, start, found)
       first = second
       second = third
+      third = fourth
     }
     return found
   }
 
-  #findAt(text: string, start: number, found: Set<number>): void {
+  #findAt(text: string, start: number, found: number[]): void {
     let node = this.#root.next.get(text.charCodeAt(start))
     for (let index = start + 1; node !== undefined; index += 1) {
-      for (const number of node.numbers) found.add(number)
+      for (const number of node.numbers) if (!found.includes(number)) found.push(number)
       node = index < text.length ? node.next.get(text.charCodeAt(index)) : undefined
     }
   }

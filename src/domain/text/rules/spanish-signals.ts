@@ -66,6 +66,11 @@ export const SPANISH_SIGNALS: readonly Signal[] = [
     String.raw`(?:si|cuando|en cuanto|cada vez que|siempre que) [^,?¿]{4,90}, (?:\p{L}+ )?(?:(?:l[aeo]s?|se|te|me|le) ){0,2}${YOU}|(?:si|cuando|en cuanto) (?:el|la|los|las|un|una|alguien|algún|alguna|no|hay|se|algo|\p{L}{4,}n) [^,?¿]{4,90}, (?:${IMPERATIVES})`,
   ),
   signal(
+    'never above',
+    5,
+    String.raw`no (?:superan?|pasan?|exceden?|rebasan?|bajan?|suben?|llegan?) (?:de |los |las |a |el )|mientras [^,]{4,60} no [^,]{2,40}, (?:el|la|los|las|no|nada|nadie) `,
+  ),
+  signal(
     'negated habit',
     3,
     String.raw`no (?:se |le |les )?(?!hay|me|sé|sabe|puede)\p{L}{3,}(?:a|e|an|en) (?:antes|después|hasta|más|fuera|sin|nunca|nada|ni|jamás)`,
@@ -126,8 +131,13 @@ export const SPANISH_SIGNALS: readonly Signal[] = [
     String.raw`yo|él|ella|me (?!gust|bast|val|sobr|avis|pregunt|consult|lo |la |los |las |escrib|manda|llam)\p{L}+|mi (?!aprobación|permiso|visto|autorización|ok|sí|nombre|confirmación|agenda|bandeja|firma)\p{L}+|mis|vamos a|voy a|quiero (?!que)\p{L}+|necesito (?!que)\p{L}+|creo|pienso|tengo|estoy|soy|puedo|nuestr[ao]s? (?:vida|casa)|hay que ver`,
   ),
   signal(
+    'against: a rule taken back',
+    -12,
+    String.raw`(?:ya )?(?:puedes|pueden|podéis) (?:\S+ ){0,8}(?:de nuevo|otra vez)|ya (?:puedes|se puede|no hace falta|no rige)|vuelves a poder`,
+  ),
+  signal(
     'against: past',
-    -5,
+    -12,
     String.raw`fue|fueron|era|eran|estaba\p{L}*|estuvo|había\p{L}*|hubo|hizo|hice|tuv\p{L}+|iba|íbamos|dijo|dije|quería\p{L}*|podía\p{L}*|ayer|anoche|antes de la fusión|pasad[ao]|hace (?:\p{L}+ )(?:días|años|meses|semanas|horas)|(?:he|ha|han|hemos|has) \p{L}+(?:ado|ido|cho|to)|\p{L}{2,}(?:ábamos|íamos|aron|ieron|aba|aban)|\p{L}{3,}(?<!acab)ó|\p{L}{2,}ía[ns]?(?<!día|vía|vías|todavía|garantía|mayoría|guía|guías|auditoría|categoría|categorías|energía|asesoría|tesorería|mercancía|compañía|cuantía|tía|policía)|tuvimos|cuando era`,
   ),
   signal(
@@ -137,8 +147,8 @@ export const SPANISH_SIGNALS: readonly Signal[] = [
   ),
   signal(
     'against: guess',
-    -4,
-    String.raw`no hay nada|a mi (?:hermano|hermana|madre|padre|novi[oa]|marido|mujer)|quizás?|tal vez|a lo mejor|probablemente|seguramente|parece\p{L}*|supongo|igual \p{L}+|podría\p{L}*|dejaría|sería (?!s)|ojalá|espero que|porque|normalmente|a veces|suele\p{L}*|puede que`,
+    -7,
+    String.raw`no hay nada|no te (?:preocupes|rindas|sientas|desanimes|olvides)|no dudes|a mi (?:hermano|hermana|madre|padre|novi[oa]|marido|mujer)|quizás?|tal vez|a lo mejor|probablemente|seguramente|parece\p{L}*|supongo|igual \p{L}+|podría\p{L}*|dejaría|sería (?!s)|ojalá|espero que|porque|normalmente|a veces|suele\p{L}*|puede que`,
   ),
   signal(
     'against: feeling',

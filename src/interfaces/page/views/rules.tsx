@@ -14,8 +14,9 @@ const MARKS: Readonly<Record<Presence, readonly [mark: string, tone: string]>> =
 }
 
 /** Whether the context had a rule after a compaction. */
-function PresenceMark({ seen }: { seen: PresenceAfter | undefined }): Child {
-  if (seen === undefined) return <span class="muted">not stated yet</span>
+function PresenceMark({ rule, seen }: { rule: CheckedRule; seen: PresenceAfter | undefined }): Child {
+  if (seen === undefined)
+    return <span class="muted">{rule.takenBack === undefined ? 'not stated yet' : 'not in force'}</span>
   const [mark, tone] = MARKS[seen.presence]
   const words = `${PRESENCE_NAMES[seen.presence]}${seen.text === undefined ? '' : `: ${cut(seen.text, 160)}`}`
   return (
@@ -128,7 +129,9 @@ export function RulesView({ checked, places }: { checked: RuleCheck; places: Pla
           <span class={rule.verdict === 'broken' ? 'bad' : rule.verdict === 'kept' ? 'good' : 'muted'}>
             {verdictText(rule)}
           </span>,
-          ...cycles.map((cycle) => <PresenceMark seen={rule.presences.find((each) => each.cycle === cycle)} />),
+          ...cycles.map((cycle) => (
+            <PresenceMark rule={rule} seen={rule.presences.findLast((each) => each.cycle === cycle)} />
+          )),
         ])}
       />
       <p class="muted">
