@@ -136,10 +136,61 @@ describe('no break', () => {
         ),
       ],
     ],
+    [
+      'allowed, and told to go on',
+      [user(RULE), user('Push to main now.'), agent('Working.'), user('continue'), ...shell('git push origin main')],
+    ],
+    [
+      'the words of a refusal in a file',
+      [...shell('cat notes.txt', 'Meeting: the user said: Never push to main.'), ...shell('git push origin main')],
+    ],
     ['a question', [user('Should we never push to main?'), ...shell('git push origin main')]],
     ['a quotation', [user('> Never push to main.\nWhat does this mean?'), ...shell('git push origin main')]],
   ] as const)('%s', async (_name, entries) => {
     const { rules } = await checked(entries)
+    expect(rules.flatMap(({ breaks }) => breaks)).toEqual([])
+  })
+
+  it.each([
+    'Read the build of main again and explain it.',
+    'The build of main is red again.',
+    'I tell you again: hands off main.',
+  ])('%s takes no rule back', async (words) => {
+    const { rules } = await checked([
+      user(RULE),
+      user(words),
+      agent('Yes.'),
+      user('Next.'),
+      ...shell('git push origin main'),
+    ])
+    expect(rules.flatMap(({ breaks }) => breaks).map(({ ruleId }) => ruleId)).toContain('r2.1')
+  })
+
+  it('a rule that is said again keeps its id and its earlier breaks', async () => {
+    const { rules } = await checked([
+      user(RULE),
+      ...shell('git push origin main'),
+      user('I tell you again. Never push to main.'),
+    ])
+    expect(rules.find(({ id }) => id === 'r2.1')?.breaks).toHaveLength(1)
+  })
+
+  it('a test in the same command ran before the commit', async () => {
+    const { rules } = await checked([
+      user('Run npm test before every commit.'),
+      ...shell('npm test && git commit -m x'),
+    ])
+    expect(rules.flatMap(({ breaks }) => breaks)).toEqual([])
+  })
+
+  it('a later language replaces an earlier one', async () => {
+    const answer =
+      'Ich habe den Parser geändert, und alle Tests sind jetzt grün. Der nächste Schritt ist der Export der Tabelle, die in dem Modul des Hafens ist.'
+    const { rules } = await checked([
+      user('Always answer in English.'),
+      user('From now on, answer in German.'),
+      agent(answer),
+    ])
     expect(rules.flatMap(({ breaks }) => breaks)).toEqual([])
   })
 

@@ -82,6 +82,30 @@ const OTHERS = [
   'Marta reviewed the export on Tuesday.',
 ]
 
+describe('another rule is not the rule', () => {
+  it.each([
+    ['Never push to main.', 'Never push to main-fix.'],
+    ['Only push to the dev branch.', 'Push to the dev branch.'],
+    ['Do not touch `src/a.ts`.', 'Do not touch `src/a.ts.bak`.'],
+    ['All tests must pass before a merge.', 'Some tests must pass before a merge.'],
+    ['Never push more than 3 commits to main.', 'Never push 3 commits to main.'],
+    ['Never push to main.', 'Never push to main on Fridays.'],
+    ['Never push to main.', 'Never push to main is no longer a rule.'],
+    ['Never push to main.', 'Is it true that we never push to main?'],
+    ['Never push to main.', 'Never push to main unless the tests pass.'],
+  ])('%s: %s', (rule, summary) => {
+    expect(presenceOf(rule, summary)).not.toBe('there')
+  })
+
+  it.each([
+    ['Never push to main.', 'The user said: never push to main, because the customers pull from it.'],
+    ['Never push to main.', '- Never push to main; open a pull request.'],
+    ['Rule: keep the export in UTF-8.', 'Keep the export in UTF-8.'],
+  ])('%s is in: %s', (rule, summary) => {
+    expect(presenceOf(rule, summary)).toBe('there')
+  })
+})
+
 describe('law: a summary has a rule only if it says the same', () => {
   const name = fc
     .tuple(fc.stringMatching(/^[b-z]{4,8}$/u), fc.stringMatching(/^[b-z]{4,8}$/u))

@@ -72,7 +72,8 @@ function isSpelt(key: string, parts: readonly string[], line: string): boolean {
 }
 
 /** The words that are judged: of a rule without its label, which a summary may leave out. */
-const wordsOf = ({ kind, text }: Item): string => (kind === 'constraint' || kind === 'refusal' ? ruleWords(text) : text)
+const isRule = ({ kind }: Item): boolean => kind === 'constraint' || kind === 'refusal'
+const wordsOf = (item: Item): string => (isRule(item) ? ruleWords(item.text) : item.text)
 
 /** Judges the items of one compaction. */
 class Judge {
@@ -164,7 +165,7 @@ class Judge {
     const hasRare = this.termsOf(item).some((term) => this.isRare(term) && foundTerms.has(term))
     if (isFound && isSome && hasRare && isAbout(found) && found.best !== undefined) {
       const proof = proofOf(found.best.source, found.best.text)
-      return isAll(found) && isSaidBy(wordsOf(item), found.passages)
+      return isAll(found) && isSaidBy(wordsOf(item), found.passages, isRule(item))
         ? { verdict: 'kept', proof }
         : { verdict: 'partial', proof, overlap }
     }
@@ -285,8 +286,8 @@ function hasWords(source: PassageSource, text: string): boolean {
 }
 
 /** Whether the line with the letters of a rule says another one. */
-const isAnother = ({ kind, text }: Item, source: PassageSource): boolean =>
-  (kind === 'constraint' || kind === 'refusal') && source.kind === 'line' && continuesOtherwise(text, source.text)
+const isAnother = (item: Item, source: PassageSource): boolean =>
+  isRule(item) && source.kind === 'line' && continuesOtherwise(wordsOf(item), source.text)
 
 const textOf = ({ text, toolCalls = [] }: ReportMessage): string =>
   [text, ...toolCalls.map((call) => unescaped(call.arguments))].join('\n')

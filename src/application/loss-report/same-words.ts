@@ -38,6 +38,31 @@ const permits = (clause: string, text: string): boolean =>
   ((PERMITTED.test(text) && !PERMITTED.test(clause) && !isDenied(text)) ||
     (PERMITTED_BY_FORM.test(text) && !PERMITTED_BY_FORM.test(clause)))
 
+/** Words of quantity: a text with others says something else. */
+const QUANTITIES: readonly RegExp[] = [
+  /(?<![\p{L}])(?:only|nur|ausschließlich|solo|sólo|solamente|seulement|uniquement)(?![\p{L}])|だけ|のみ|只|仅/iu,
+  /(?<![\p{L}])(?:some|few|most|mainly|mostly|einige|manche|meiste|algun[oa]s|mayoría)(?![\p{L}])|一部|主要|有些|部分/iu,
+  /(?<![\p{L}])(?:more than|over|above|mehr als|über|más de)(?![\p{L}])|超|以上/iu,
+  /(?<![\p{L}])(?:no longer|not any ?more|nicht mehr|ya no)(?![\p{L}])|もはや|不再/iu,
+]
+export const sameQuantity = (sentence: string, text: string): boolean =>
+  QUANTITIES.every((words) => words.test(sentence) === words.test(text)) &&
+  /[?？]/u.test(sentence) === /[?？]/u.test(text)
+
+/** After one of these, a text says why. */
+const REASON =
+  /(?<![\p{L}])(?:because|since|as|for|so|weil|da|denn|damit|porque|ya que|car|parce que)(?![\p{L}])|ので|ため|から|因为|因為/iu
+
+/** Whether a clause goes on after the words of the sentence, and not with a reason. */
+function goesOn(
+  wanted: readonly string[],
+  candidate: { readonly text: string; readonly content: readonly string[] },
+): boolean {
+  const set = new Set(wanted)
+  const last = candidate.content.findLastIndex((piece) => set.has(piece))
+  return last < candidate.content.length - 1 && !REASON.test(candidate.text)
+}
+
 const sameSide = (sentence: string, text: string): boolean =>
   [
     [MOST, LEAST],
@@ -59,16 +84,26 @@ const EXCEPTION =
 /** Whether a text adds an exception or a condition to a sentence. */
 const addsException = (sentence: string, text: string): boolean => EXCEPTION.test(text) && !EXCEPTION.test(sentence)
 
+/** Whether words after a sentence, in the same clause, say more than a reason. */
+function saysMore(rest: string): boolean {
+  const [first = ''] = rest.split(CLAUSE)
+  return /^\s+\p{L}/u.test(first) && contentWords(first).length > 0 && !REASON.test(first)
+}
+
 /**
  * Whether a text that has the letters of a sentence goes on to say something else: the last name is longer, or an exception
  * follows.
  */
 export function continuesOtherwise(sentence: string, text: string): boolean {
   const words = sentence.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
-  const end = /[\p{Script=Latin}\p{Script=Cyrillic}\p{N}]$/u.test(words.at(-1) ?? '') ? '(?![\\p{L}\\p{N}_])' : ''
-  const pattern = new RegExp(`${words.join('[^\\p{L}\\p{N}]*')}${end}(?<rest>[^.!?。！？\\n]*)`, 'iu')
+  const end = /[\p{Script=Latin}\p{Script=Cyrillic}\p{N}]$/u.test(words.at(-1) ?? '')
+    ? '(?![\\p{L}\\p{N}_]|[-.][\\p{L}\\p{N}])'
+    : ''
+  const pattern = new RegExp(`${words.join('[^\\p{L}\\p{N}]*')}${end}(?<rest>[^.!?。！？\\n]*)(?<end>[?？]?)`, 'iu')
   const found = pattern.exec(text)
-  return found === null || addsException(sentence, found.groups?.['rest'] ?? '')
+  if (found === null || found.groups?.['end'] !== '') return true
+  const rest = found.groups['rest'] ?? ''
+  return addsException(sentence, rest) || !sameQuantity('', rest) || saysMore(rest)
 }
 
 /** How many pieces of the text stand between the first and the last that the wanted ones cover, and are not wanted. */
@@ -88,7 +123,7 @@ const hasAll = (wanted: readonly string[], content: readonly string[]): boolean 
 function isSaid(
   clause: { readonly text: string; readonly content: readonly string[] },
   text: string,
-  isOnly: boolean,
+  { isOnly, isStrict }: { readonly isOnly: boolean; readonly isStrict: boolean },
 ): boolean {
   const candidates = [...clausesOf(text), ...(isOnly ? [{ text, content: contentWords(text) }] : [])]
   return candidates.some(
@@ -99,12 +134,18 @@ function isSaid(
       isDenied(clause.text) === isDenied(candidate.text) &&
       !permits(clause.text, candidate.text) &&
       sameSide(clause.text, candidate.text) &&
+      sameQuantity(clause.text, candidate.text) &&
+      !(isStrict && goesOn(clause.content, candidate)) &&
       !addsException(clause.text, candidate.text),
   )
 }
 
-/** Whether one of the passages says each clause of the sentence, in its words. */
-export function isSaidBy(sentence: string, passages: readonly { readonly text: string }[]): boolean {
+/**
+ * Whether one of the passages says each clause of the sentence, in its words.
+ * @param isStrict of a rule: what a clause adds makes another rule of it
+ */
+export function isSaidBy(sentence: string, passages: readonly { readonly text: string }[], isStrict: boolean): boolean {
   const clauses = clausesOf(sentence)
-  return clauses.every((clause) => passages.some(({ text }) => isSaid(clause, text, clauses.length === 1)))
+  const how = { isOnly: clauses.length === 1, isStrict }
+  return clauses.every((clause) => passages.some(({ text }) => isSaid(clause, text, how)))
 }

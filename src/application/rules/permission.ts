@@ -9,12 +9,23 @@ import { afterAssent, isByUser } from '../working-state/statements.js'
 
 const PERMITS =
   /(?<![\p{L}])(?:may|can|could|allowed|feel free|go ahead|okay|ok|fine|yes|sure|exception|approved?|permission|unfrozen|lift(?:ed)?|darfst|dürfen|kannst|ausnahm\p{L}*|erlaubt|freigegeben|ruhig|ja|puedes|podéis|permitid\p{L}+|adelante|excepción|sí|permiso|peux|pouvez)(?![\p{L}])|て(?:も)?(?:よい|良い|いい|OK|大丈夫)|てください|許可|解除|可以|允许|同意|没问题|例外|行/iu
-const FOR_GOOD =
-  /(?<![\p{L}])(?:again|from now on|from here on|no longer|not any ?more|any ?more|anymore|lifted|unfrozen|is over|are over|forget (?:the|that|my|what)|drop (?:the|that|my)|scrap|take (?:it|that) back|never ?mind|no need to|wieder|ab jetzt|ab sofort|nicht mehr|aufgehoben|vergiss|ya (?:puedes|no)|de nuevo|otra vez|a partir de ahora|desde ahora|olvida|levant\p{L}+|retir\p{L}+|désormais|à nouveau)(?![\p{L}])|もう|今後|これから(?:は)?|解除|撤回|取り消|以后|现在可以|不用再|取消|解禁|作废|恢复/iu
+/** It applies no longer. */
+const LIFTS =
+  /(?<![\p{L}])(?:no longer (?:applies|valid|needed|in force)|(?:rule|ban|freeze|limit|restriction) (?:is |has been )?(?:lifted|off|over|gone)|lifted|unfrozen|forget (?:the|that|my|what)|drop (?:the|that|my) rule|scrap (?:the|that|my)|take (?:it|that) back|never ?mind (?:the|my|what)|aufgehoben|gilt nicht mehr|vergiss (?:die|das|was)|ya no (?:aplica|vale|hace falta)|olvida (?:la|lo|eso)|levant(?:o|amos|ada|ado)|n['’]est plus valable)(?![\p{L}])|解除|撤回|取り消|もう(?:いい|大丈夫|必要ない)|取消|解禁|作废/iu
+/** From now on, if it is said with a permission. */
+const AGAIN =
+  /(?<![\p{L}])(?:again|from now on|from here on|any ?more|anymore|wieder|ab jetzt|ab sofort|de nuevo|otra vez|a partir de ahora|desde ahora|ya|désormais|à nouveau)(?![\p{L}])|今後|これから|もう|以后|现在|恢复/iu
+const MAY =
+  /(?<![\p{L}])(?:may|can|could|allowed|feel free|okay|ok|fine|darfst|dürfen|kannst|puedes|podéis|puede)(?![\p{L}])|て(?:も)?(?:よい|良い|いい|OK|大丈夫)|可以|允许/iu
+
+/** Whether a sentence ends a rule, or permits from then on. */
+const isForGoodIn = (sentence: string): boolean =>
+  !ONCE.test(sentence) && (LIFTS.test(sentence) || (AGAIN.test(sentence) && MAY.test(sentence)))
+
 const ONCE =
   /(?<![\p{L}])(?:once|just this|only this|this time|one[- ]time|for now|today|ausnahmsweise|diesmal|dieses (?:eine )?mal|einmal|por esta vez|esta vez|solo hoy|una vez)(?![\p{L}])|今回|今日だけ|一度だけ|这次|这一次|就这|仅此/iu
 const UNDO =
-  /(?<![\p{L}])(?:undo|revert|roll (?:it|that|this)? ?back|put (?:it|that|them) back|restore|rückgängig|zurücknehmen|nimm\b.*\bzurück|deshaz\p{L}*|desház\p{L}*|revi[eé]rt\p{L}*|revertir|restaura)(?![\p{L}])|戻して|元に戻|取り消して|撤销|还原|恢复/iu
+  /(?<![\p{L}])(?:undo|revert|roll (?:it|that|this)? ?back|put (?:it|that|them) back|rückgängig|zurücknehmen|nimm\b.*\bzurück|deshaz\p{L}*|desház\p{L}*|revi[eé]rt\p{L}*|revertir)(?![\p{L}])|戻して|元に戻|取り消して|撤销|还原/iu
 
 const matches = (pattern: RegExp, text: string): boolean =>
   new RegExp(pattern.source, pattern.flags.replace('g', '')).test(text)
@@ -64,24 +75,20 @@ function isAbout(clause: string, condition: Condition, isWeak: boolean): boolean
 }
 
 /** Whether a message can take back a rule: most say nothing of the kind. */
-export const mayTakeBack = ({ ownText }: ReportMessage): boolean => FOR_GOOD.test(ownText)
+export const mayTakeBack = ({ ownText }: ReportMessage): boolean => LIFTS.test(ownText) || AGAIN.test(ownText)
 
 export type Permission = 'none' | 'turn' | 'for good'
 
 /** What a sentence of the user allows of what a rule forbids. */
 function allowedBy(sentence: string, conditions: readonly Condition[]): Permission {
   if (hasCue(sentence, 'question')) return 'none'
-  const isForGood = FOR_GOOD.test(sentence) && !ONCE.test(sentence)
+  const isForGood = isForGoodIn(sentence)
   const permits = PERMITS.test(sentence)
   // A report that names it allows nothing: "the golden comparison fails since the change".
   if (!permits && !isForGood && kindOfSentence('user', sentence, true) !== 'request') return 'none'
   const clauses = [sentence, ...sentence.split(/(?<=[.;:!。；！])\s*|,\s|，|、/u).flatMap(clausesOf)]
   for (const clause of clauses) {
-    if (
-      isNegated(clause) &&
-      !(isForGood && FOR_GOOD.test(clause)) &&
-      !/no problem|sin problema|kein problem|没问题/iu.test(clause)
-    )
+    if (isNegated(clause) && !LIFTS.test(clause) && !/no problem|sin problema|kein problem|没问题/iu.test(clause))
       continue
     if (!conditions.some((condition) => isAbout(clause, condition, permits || isForGood))) continue
     return isForGood ? 'for good' : 'turn'
@@ -107,11 +114,18 @@ export function permissionIn(
   const strongest = permissions.toSorted((a, b) => LEAST[b] - LEAST[a])[0] ?? 'none'
   if (strongest !== 'none') return strongest
   const isAssent = afterAssent(message.ownText.trim()) !== undefined && !isNegated(sentences[0] ?? '')
-  return isAssent && before !== undefined && before.role === 'assistant' && isAsked(before.ownText, conditions)
-    ? 'turn'
-    : 'none'
+  return isAssent && before?.role === 'assistant' && asks(before.ownText, conditions) ? 'turn' : 'none'
 }
 
-/** Whether a text asks about what conditions forbid. */
+/** Whether a text asks to do what conditions forbid. */
+const asks = (text: string, conditions: readonly Condition[]): boolean =>
+  spokenSentences(text).some(
+    (sentence) =>
+      hasCue(sentence, 'question') &&
+      !isNegated(sentence) &&
+      conditions.some((condition) => isAbout(sentence, condition, true)),
+  )
+
+/** Whether a text is about what conditions forbid. */
 export const isAsked = (text: string, conditions: readonly Condition[]): boolean =>
   spokenSentences(text).some((sentence) => conditions.some((condition) => isAbout(sentence, condition, true)))

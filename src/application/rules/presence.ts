@@ -9,6 +9,7 @@ import { readRule, type Condition } from '../../domain/rules/read-rule.js'
 import { keysOf, sorted } from '../../domain/rules/condition-key.js'
 import type { Presence } from '../../domain/rules/rule.js'
 import { isNamedIn, type Target } from '../../domain/rules/targets.js'
+import { sameQuantity } from '../loss-report/same-words.js'
 import { createJudge } from '../loss-report/judge.js'
 import { linesOf, remainingPassages, summaryPassages } from '../loss-report/passages.js'
 import type { ReportInput, ReportMessage } from '../loss-report/report-input.js'
@@ -36,6 +37,7 @@ const isComparable = (rule: string, conditions: readonly Condition[], line: stri
   subjectsOf(conditions).targets.length > 0 &&
   digitsOf(rule) === digitsOf(line) &&
   ONLY.test(rule) === ONLY.test(line) &&
+  sameQuantity(rule, line) &&
   !PERMITS.test(rule) &&
   !PERMITS.test(line)
 

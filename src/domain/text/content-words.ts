@@ -26,7 +26,7 @@ const SMALL_WORDS: ReadonlySet<string> = new Set(
 
 /** Pieces that count as one: an address or a path, a number with its marks, a word, a letter of a script without spaces. */
 const PIECES =
-  /[\p{L}\p{N}_.~:@-]*[/\\][\p{L}\p{N}_./\\~:@*-]*[\p{L}\p{N}_*]|\p{N}[\p{N}.,:]*\p{N}|\p{N}+|\p{Script=Han}|[\p{Script=Katakana}ー]+|[\p{Script=Hangul}]+|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー])[\p{L}\p{M}\p{N}_])+(?:['’]\p{L}+)?/gu
+  /[\p{L}\p{N}_.~:@-]*[/\\][\p{L}\p{N}_./\\~:@*-]*[\p{L}\p{N}_*]|\p{N}[\p{N}.,:]*\p{N}|\p{N}+|\p{Script=Han}|[\p{Script=Katakana}ー]+|[\p{Script=Hangul}]+|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー])[\p{L}\p{M}\p{N}_])+(?:[-.][\p{Ll}\p{N}_]+)*(?:['’]\p{L}+)?/gu
 
 /** Letters that Chinese and Japanese use as small words. */
 const SMALL_LETTERS = new Set('的了请請您你我勿别別只也都就把将將被是在有和与與或其所者等一用')
