@@ -115,6 +115,7 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
     'src/application/history',
     'src/application/loss-report',
     'src/application/losses',
+    'src/application/rules',
     'projections/read-models',
     'src/library',
   ],

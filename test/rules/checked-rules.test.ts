@@ -25,7 +25,7 @@ function shell(command: string, result = 'done'): MessageInput[] {
 const user = (content: string): MessageInput => ({ role: 'user', content })
 const agent = (content: string): MessageInput => ({ role: 'assistant', content })
 
-/** Records messages; `compact` stands for a compaction by another program with this summary. */
+/** Records messages; an entry with `summary` is a compaction by another program. */
 type Entry = MessageInput | { readonly summary: string }
 
 async function checked(entries: readonly Entry[]): Promise<RuleCheck> {

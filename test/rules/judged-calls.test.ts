@@ -316,9 +316,32 @@ describe('law: a name decides', () => {
             ...stepsOf({ name: tool, arguments: text }),
             ...stepsOf({ name: tool, arguments: JSON.stringify({ command: text, path: text, to: [text, { text }] }) }),
           ]
-          for (const step of steps) for (const condition of read.conditions) breaks(step, condition, NOTHING_RAN)
+          for (const step of steps)
+            for (const condition of read.conditions) expect(typeof breaks(step, condition, NOTHING_RAN)).toBe('boolean')
         },
       ),
     )
+  })
+
+  it('long and hostile texts end at once', () => {
+    const texts = [
+      `Never change \`${'*a'.repeat(40)}b.ts\`.`,
+      `Never push ${'a'.repeat(100_000)}`,
+      `Never touch ${'a-'.repeat(50_000)}x`,
+      `Do not use ${'a/'.repeat(50_000)}`,
+    ]
+    const commands = [
+      `rm ${'a'.repeat(60)}.ts`,
+      `git commit -m "${'x'.repeat(20_000_000)}"`,
+      'cat <<EOF\n'.repeat(10_000),
+      `echo ${'.'.repeat(90_000)}`,
+    ]
+    for (const text of texts) {
+      const read = readRule(text)
+      for (const command of commands)
+        for (const step of stepsOf({ name: 'Bash', arguments: JSON.stringify({ command }) }))
+          for (const condition of read.conditions) expect(breaks(step, condition, NOTHING_RAN)).toBe(false)
+    }
+    expect(texts).toHaveLength(4)
   })
 })

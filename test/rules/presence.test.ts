@@ -20,7 +20,7 @@ function presenceOf(rule: string, summary: string): Presence | undefined {
   return context.find([{ ...given, statedBy: [message] }])[0]?.presence
 }
 
-/** A form of a rule: with a name, and what a summary may make of it. */
+/** A form of a rule: with a name, and versions of it in summaries. */
 interface Form {
   readonly rule: (name: string, other: string, amount: number) => string
   /** The same in other words of the same order. */
@@ -107,12 +107,12 @@ describe('another rule is not the rule', () => {
 })
 
 describe('law: a summary has a rule only if it says the same', () => {
-  const name = fc
+  const names = fc
     .tuple(fc.stringMatching(/^[b-z]{4,8}$/u), fc.stringMatching(/^[b-z]{4,8}$/u))
     .map(([a, b]) => `${a}_${b}`)
   const given = fc.record({
-    name,
-    other: name,
+    name: names,
+    other: names,
     amount: fc.integer({ min: 20, max: 900 }),
     form: fc.constantFrom(...FORMS),
   })

@@ -1,5 +1,5 @@
 /**
- * Whether a text says what a sentence says, by its words alone: a changed name, a smaller exception, a word that was
+ * Whether a text says the same as a sentence, by its words alone: a changed name, a smaller exception, a word that was
  * added in the middle or two names that changed places make another sentence of it. A paraphrase is never "the same":
  * words cannot prove it.
  */
@@ -142,7 +142,7 @@ function isSaid(
 
 /**
  * Whether one of the passages says each clause of the sentence, in its words.
- * @param isStrict of a rule: what a clause adds makes another rule of it
+ * @param isStrict of a rule: additions to a clause make another rule of it
  */
 export function isSaidBy(sentence: string, passages: readonly { readonly text: string }[], isStrict: boolean): boolean {
   const clauses = clausesOf(sentence)

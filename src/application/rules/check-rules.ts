@@ -48,7 +48,7 @@ function stepsOfWork({ call, by, result }: Work): readonly CallStep[] {
   })
 }
 
-/** The steps so far, to know what ran before. */
+/** The steps so far, for conditions about earlier commands. */
 class Steps implements Before {
   readonly #steps: CallStep[] = []
 
@@ -205,8 +205,8 @@ class CallChecker {
     const language = languageOf(message.ownText)
     if (language === undefined) return
     this.#calls.set(rule, (this.#calls.get(rule) ?? 0) + 1)
-    const isAsked = this.#turns.some((turn) => firstLanguage(turn.message.ownText) === language)
-    if (language !== wanted && !isAsked) this.#break(rule, message, 1, { words: `an answer in ${capital(language)}` })
+    const isWanted = this.#turns.some((turn) => firstLanguage(turn.message.ownText) === language)
+    if (language !== wanted && !isWanted) this.#break(rule, message, 1, { words: `an answer in ${capital(language)}` })
   }
 
   #break(

@@ -8,7 +8,7 @@ import type { Rule, StatedAt } from '../../domain/rules/rule.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
 import { isByUser, sentencesOfUser } from '../working-state/statements.js'
 
-/** A rule with what calls are compared with, and every message that stated it. */
+/** A rule with its conditions, and every message that stated it. */
 export interface ReadableRule {
   readonly rule: Rule
   readonly conditions: readonly Condition[]
@@ -81,7 +81,7 @@ export function rulesIn(message: ReportMessage): ReadableRule[] {
 
 const MOST_REFERENCE = 200
 
-/** A rule that names nothing may be about what the sentence before it names: "parser.ts is Aiko's. Keep away from it." */
+/** A rule that names nothing may be about a name in the sentence before it: "parser.ts is Aiko's. Keep away from it." */
 function withReference(given: GivenRule, before: string | undefined): Pick<ReadableRule, 'rule' | 'conditions'> {
   const alone = ruleOf(given)
   if (alone.rule.unjudged === undefined || before === undefined || before.length > MOST_REFERENCE) return alone

@@ -79,7 +79,7 @@ export const mayTakeBack = ({ ownText }: ReportMessage): boolean => LIFTS.test(o
 
 export type Permission = 'none' | 'turn' | 'for good'
 
-/** What a sentence of the user allows of what a rule forbids. */
+/** The permission in a sentence of the user, for the conditions of a rule. */
 function allowedBy(sentence: string, conditions: readonly Condition[]): Permission {
   if (hasCue(sentence, 'question')) return 'none'
   const isForGood = isForGoodIn(sentence)
@@ -99,7 +99,7 @@ function allowedBy(sentence: string, conditions: readonly Condition[]): Permissi
 const LEAST: Readonly<Record<Permission, number>> = { none: 0, turn: 1, 'for good': 2 }
 
 /**
- * What a message of the user allows.
+ * The permission in a message of the user.
  * @param before the message before it: a plain yes answers its question
  */
 export function permissionIn(

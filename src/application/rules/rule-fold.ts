@@ -1,5 +1,5 @@
 /**
- * Reads a conversation once, and collects what rules are checked with: its messages, its rules, and whether each rule was
+ * Reads a conversation once, and collects the input of a check: its messages, its rules, and whether each rule was
  * in the context after each compaction.
  */
 import { Fold } from '../../domain/conversation/evolve.js'
@@ -77,7 +77,7 @@ export class RuleFold {
     if (isByUser(message) && mayTakeBack(message)) this.#takeBack(message)
     for (const found of rulesIn(message)) {
       const known = this.#rules.get(this.#inForce.get(keyOf(found)) ?? '')
-      // What was taken back and is stated again is a rule of its own from then on.
+      // A rule that was taken back and is stated again is a rule of its own.
       if (known === undefined) this.#begin({ ...found, presences: [] })
       else this.#rules.set(known.rule.id, { ...known, statedBy: [...known.statedBy, message] })
     }
@@ -85,7 +85,7 @@ export class RuleFold {
 
   /** Ends the rules that a message of the user takes back. */
   #takeBack(message: ReportMessage): void {
-    for (const id of [...this.#inForce.values()]) {
+    for (const id of this.#inForce.values()) {
       const known = this.#rules.get(id)
       if (known === undefined || permissionIn(message, undefined, known.conditions) !== 'for good') continue
       const takenBack = { ...statedAt(message), text: quote(message.ownText) }
@@ -98,7 +98,7 @@ export class RuleFold {
   #withdraw(messageIds: readonly string[]): void {
     const ids = new Set(messageIds)
     for (const id of ids) this.#messages.delete(id)
-    for (const known of [...this.#rules.values()]) {
+    for (const known of this.#rules.values()) {
       const { rule, statedBy: before } = known
       const statedBy = before.filter(({ messageId }) => !ids.has(messageId))
       if (before.length > 0 && statedBy.length === 0) {

@@ -1,4 +1,4 @@
-/** What a check of rules found, in words: the same on the page, in the command line and in reports. */
+/** The results of a check of rules, in words: the same on the page, in the command line and in reports. */
 import { quote } from '../../domain/text/quote.js'
 import type { ContextAtBreak, Presence } from '../../domain/rules/rule.js'
 

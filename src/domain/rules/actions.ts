@@ -1,5 +1,5 @@
 /**
- * What an agent can do, in the words of rules and in the calls of tools. To add an action, add a row: its words in a rule,
+ * The actions of agents, in the words of rules and in the calls of tools. To add an action, add a row: its words in a rule,
  * the shell commands that do it, and the words in names of tools that do it.
  */
 

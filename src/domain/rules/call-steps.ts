@@ -29,7 +29,7 @@ function stepOfTool(call: NamedCall): CallStep {
   const texts = values.flatMap(({ name, value }) => (typeof value === 'string' && !PROSE.test(name) ? [value] : []))
   const sql = texts.map(sqlActions).find((found) => found !== undefined)
   const name = call.name.toLowerCase().replaceAll('-', '_')
-  // What the name calls reading does nothing else: `list_deployments`.
+  // A tool with the name of a query only reads: `list_deployments`.
   const reads = sql === undefined ? seemsToRead(call.name) : sql.has('read')
   const actions = new Set<Action>(
     sql ?? (reads ? [] : ACTIONS.flatMap(({ action, tool }) => (tool?.test(name) === true ? [action] : []))),

@@ -1,11 +1,11 @@
-/** What the parts of a shell command do, as steps that can be compared with a rule. */
+/** The steps of a shell command, in a form that can be compared with a rule. */
 import { answerOf, bare, partsOf, wordsOf } from '../tools/shell.js'
 import { ACTIONS, type Action } from './actions.js'
 import type { CallStep } from './call-step.js'
 
 /** Options whose value is a text: the message of a commit, a title. */
 const TEXT_OPTIONS = /^(?:-m|-am|-a?m|--message|--title|--body|--notes|-b|--description|--comment)$/u
-/** A step that only shows what it would do. */
+/** A step that only shows its effect. */
 const DRY =
   /(?:^|\s)(?:--dry-run(?:=\S+)?|--dryrun|--check|--diff|--no-act|--simulate|--just-print|-n(?=\s.*push)|plan|--help|-h$|--version)(?=\s|$)/u
 const SQL_CLIENT =
@@ -21,11 +21,11 @@ const SQL_CHANGES =
 
 const READING: ReadonlySet<Action> = new Set<Action>(['read'])
 
-/** What a text does if it is SQL that changes something. */
+/** The actions of SQL that changes something; undefined for another text. */
 const sqlChanges = (text: string): ReadonlySet<Action> | undefined =>
   SQL_CHANGES.test(text) ? new Set<Action>(SQL_DELETES.test(text) ? ['change', 'delete'] : ['change']) : undefined
 
-/** What a text does; undefined if it is no SQL. */
+/** The actions of SQL; undefined for another text. */
 export const sqlActions = (text: string): ReadonlySet<Action> | undefined =>
   sqlChanges(text) ?? (SQL_READS.test(text) ? READING : undefined)
 
@@ -146,7 +146,7 @@ function actionsOf(given: Parsed, words: readonly string[], sql: ReadonlySet<Act
   return SQL_CLIENT.test(given.program) ? new Set(sql ?? []) : actions
 }
 
-/** The archive of `tar` and `zip` is changed, and what is packed is not. */
+/** `tar` and `zip` change the archive, and not the packed files. */
 const ARCHIVERS = /^(?:tar|zip|7z|gzip)$/u
 
 /** The words on which a part acts. */
@@ -185,7 +185,7 @@ function stepOf(given: Parsed, part: string): CallStep {
   const acts = answer === 'acts' && target === undefined
   const reads =
     isDry || sql?.has('read') === true || (sql === undefined && actions.size === 0 && !isFed && !acts && !changes)
-  // What only reads and writes its output changes that file alone.
+  // A program that only reads changes the file of its output.
   if (reads && target !== undefined && !isDry) return written(target, plain)
   if (reads) actions.add('read')
   else {

@@ -86,7 +86,7 @@ function actionsOf(actions: readonly Action[], targets: readonly Target[]): read
 function isForbidden(step: CallStep, actions: readonly Action[], targets: readonly Target[]): boolean {
   const wanted = actionsOf(actions, targets)
   const reads = wanted.includes('read')
-  // A program or a command is not to be run, whatever it does. A step that only says what it would do has no `run`.
+  // A program or a command is not to be run, whatever it does. A dry run has no action `run`.
   const isRun = targets.some((target) => isCommand(target) || isProgram(target))
   if (step.reads && !reads && !isRun) return false
   if (!wanted.some((action) => includes(action, step.actions)) && !(reads && step.reads)) return false

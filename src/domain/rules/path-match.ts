@@ -23,7 +23,7 @@ function fits(segment: string, wanted: string): boolean {
   return true
 }
 
-/** Whether segments begin with the wanted ones; `**` stands for any number of them. */
+/** Whether segments begin with the wanted ones; `**` matches any number of them. */
 function begins(segments: readonly string[], wanted: readonly string[]): boolean {
   const [first, ...rest] = wanted
   if (first === undefined) return true

@@ -1,6 +1,6 @@
 /**
- * Reads the words of a rule as conditions that calls can be compared with. What it cannot read without doubt it does not
- * read: a rule that is not judged says so, and a wrong accusation is worse.
+ * Reads the words of a rule as conditions that calls can be compared with. If the words leave a doubt, the rule
+ * is not judged, and its report says so: a wrong accusation is worse.
  */
 import { clausesOf, isNegated } from '../text/cues.js'
 import { contentWords } from '../text/content-words.js'
@@ -41,7 +41,7 @@ export type Condition =
   | { readonly kind: 'language'; readonly language: Language }
 
 /**
- * What calls are compared with. If `unjudged` says why a rule cannot be judged, its conditions find some calls that break
+ * The conditions of a rule. If `unjudged` says why a rule cannot be judged, its conditions find some calls that break
  * it, and that none is found says nothing.
  */
 export interface ReadRule {
@@ -64,10 +64,10 @@ const CONDITIONAL =
 const TIMES =
   /(?<![\p{L}])(?:between \d|after \d{1,2}(?::\d\d|\s?[ap]m)|before \d{1,2}(?::\d\d|\s?[ap]m)|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekends?|nights?|office hours|uhr|montags?|dienstags?|mittwochs?|donnerstags?|freitags?|samstags?|sonntags?|wochenende\p{L}*|lunes|martes|miércoles|jueves|viernes|sábados?|domingos?|fin de semana|de la (?:mañana|tarde|noche))(?![\p{L}])|\d\s?[時点]|[月火水木金土日]曜|周[一二三四五六日末]|星期|週末/iu
 
-/** What is forbidden is to leave something out: the names are what is to be done. */
+/** The rule forbids leaving something out: the names in it are wanted. */
 const LEAVES_OUT =
   /(?<![\p{L}])(?:forget|forgetting|skip(?:ping)?|miss(?:ing)?|omit(?:ting)?|neglect|vergiss|vergessen|überspring\p{L}*|auslass\p{L}*|olvid\p{L}+|omit\p{L}+|salt(?:es|ar|ear))(?![\p{L}])|忘|漏|跳过|略さ|省略/iu
-/** What follows is not forbidden: it goes with the action, or is where it is allowed. */
+/** The words after one of these are not forbidden: they name a condition, or the place of an exception. */
 const WITHOUT =
   /(?<![\p{L}])(?:without|outside(?: of)?|beyond|apart from|other than|ohne|außerhalb|sin|fuera de|sans)(?![\p{L}])|以外|之外|なしで/iu
 /** The user is asked before the action, and not about something after it. */
@@ -134,7 +134,7 @@ interface Clause {
   readonly targets: readonly Target[]
 }
 
-/** A clause after one of these names what is not to be used. */
+/** A clause after one of these names the rejected alternative. */
 const INSTEAD =
   /\s(?:instead of|rather than|statt|anstelle von|anstatt|en vez de|en lugar de|plutôt que|au lieu de)\s|而不是/iu
 const INSTEAD_BEFORE = /(?:ではなく|じゃなくて?)[、,]?/u
@@ -163,7 +163,7 @@ function partsOf(rule: string): { readonly text: string; readonly declined: bool
 const OF_FORM =
   /(?<![\p{L}])(?:renam\p{L}+|mov(?:e|es|ing)|reformat\p{L}*|format(?:ting|s)?|reorder\p{L}*|umbenenn\p{L}*|verschieb\p{L}*|renombr\p{L}+|mover)(?![\p{L}])|改名|名前を変|重命名|移动/iu
 
-/** Whether a clause is about the content of what it names: "never put secrets in config.json". */
+/** Whether a clause is about the content of a named file: "never put secrets in config.json". */
 function isOfContent({ text, actions, targets }: Clause): boolean {
   if (OF_FORM.test(text)) return true
   const isUse = actions.length > 0 && actions.every((action) => action === 'use')
@@ -196,7 +196,7 @@ function clauseOf({ text, declined }: { readonly text: string; readonly declined
   }
 }
 
-/** What is in the clause between the action and the name limits the object: "the public methods in src/api.ts". */
+/** Whether words between the action and the name limit the object: "the public methods in src/api.ts". */
 function isLimited({ text, targets }: Clause): boolean {
   const lower = text.toLowerCase()
   const at = Math.min(...targets.map((target) => lower.indexOf(target.text)).filter((index) => index >= 0))
@@ -284,7 +284,7 @@ export const firstLanguage = (rule: string): Language | undefined =>
       ({ at }) =>
         at >= 0 &&
         (/(?<![\p{L}])(?:in|auf|en|em|into|to me in)\s*$/iu.test(rule.slice(0, at)) ||
-          /[^\x00-\x7f]/u.test(rule.slice(at, at + 1))),
+          /[\p{Script=Han}\p{Script=Katakana}\p{Script=Hangul}]/u.test(rule.slice(at, at + 1))),
     )
     .toSorted((a, b) => a.at - b.at)[0]?.language
 
@@ -382,7 +382,7 @@ function windowOf(rule: string, clauses: readonly Clause[]): Condition | undefin
 
 const ONLY_ACTIONS: ReadonlySet<Action> = new Set(['push', 'commit', 'deploy', 'send', 'publish', 'merge'])
 
-/** What follows in a longer text is no rule. */
+/** A longer text is cut here. */
 const MOST_RULE = 2_000
 
 /** Reads a rule. */
@@ -433,8 +433,8 @@ export function readRule(given: string): ReadRule {
 
 /** The tools that a rule without a name may be about, by its words. */
 function toolsOf(clauses: readonly Clause[], asks: boolean): Condition[] {
-  const forbidding = clauses.filter((clause) => clause.isForbidding)
-  if ((forbidding.length === 0 && !asks) || clauses.some(({ text }) => CONDITIONAL.test(text) && !ASKS.test(text)))
+  const prohibitions = clauses.filter((clause) => clause.isForbidding)
+  if ((prohibitions.length === 0 && !asks) || clauses.some(({ text }) => CONDITIONAL.test(text) && !ASKS.test(text)))
     return []
   const words = new Set(clauses.flatMap(({ text }) => contentWords(text)))
   return words.size === 0 ? [] : [{ kind: 'tool', words, actions: clauses.flatMap(({ actions }) => actions) }]

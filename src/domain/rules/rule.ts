@@ -1,6 +1,6 @@
-/** Rules that the user stated, and what the calls of a conversation did to them. */
+/** Rules that the user stated, and the calls that broke them. */
 
-/** Where a rule comes from. */
+/** The origin of a rule. */
 export type RuleSource =
   /** A sentence of the user. */
   | 'statement'
@@ -14,7 +14,7 @@ export type RuleSource =
 /** The longest rule that a person can add. */
 export const MOST_CHARACTERS_OF_RULE = 2_000
 
-/** What a person said about a rule: nothing yet, that it applies, or that it does not. */
+/** The judgement of a person on a rule: none yet, that it applies, or that it does not. */
 export type Standing = 'found' | 'confirmed' | 'dropped'
 
 /** The place where a rule was stated. */
@@ -82,7 +82,7 @@ export interface RuleBreak {
   readonly at?: string
   /** The tool, absent for an answer in another language. */
   readonly tool?: string
-  /** What it did, in short. */
+  /** The call in short. */
   readonly words: string
   readonly context: ContextAtBreak
   /** The call failed. */
@@ -98,7 +98,7 @@ export interface RuleBreak {
 
 export type RuleVerdict = 'kept' | 'broken' | 'unjudged'
 
-/** A rule with what the conversation did to it. */
+/** A rule with the calls that broke it. */
 export interface CheckedRule extends Rule {
   readonly verdict: RuleVerdict
   /** The number of calls that it was compared with. */

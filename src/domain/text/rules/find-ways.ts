@@ -29,7 +29,7 @@ interface RowIndex {
   readonly always: readonly number[]
 }
 
-/** Where the clauses of a sentence begin; computed once. */
+/** The beginnings of the clauses of a sentence, computed once. */
 export type ClauseStarts = () => readonly number[]
 
 const once = <T>(compute: () => T): (() => T) => {

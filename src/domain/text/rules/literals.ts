@@ -3,7 +3,7 @@
  * of them needs no search, and most sentences contain none.
  */
 
-/** What one part of an expression matches. */
+/** The texts that one part of an expression matches. */
 interface Part {
   /** All texts that the part matches, if these are few. */
   readonly exact?: readonly string[] | undefined

@@ -2,7 +2,7 @@
 import type { Signal } from './signals.js'
 
 export interface Way {
-  /** What the row recognizes, for example `cap: is limited to`. */
+  /** The name of the row, for example `cap: is limited to`. */
   readonly way: string
   /** The words of the rule, as the source of a regular expression. The sentence is in lower case. */
   readonly source: string

@@ -23,7 +23,10 @@ const call = callFlags(async () => (await import('../../../schema/calls/rules.js
 type Printer = (check: RuleCheck) => Promise<void>
 
 /** Prints each break as a finding of OCSF, one a line. */
-async function findingPrinter(ledger: Ledger): Promise<Printer> {
+async function findingPrinter(ledger: Ledger, noteCopy: () => Promise<void>): Promise<Printer> {
+  // Before the first words leave the ledger.
+  await noteCopy()
+  const redact = await ledger.admin.secrets.redactor({ redaction: 'on' })
   const [{ sourceOf }, { ruleFinding }] = await Promise.all([
     import('../../service/cloud-event.js'),
     import('../export/rule-finding.js'),
@@ -32,7 +35,8 @@ async function findingPrinter(ledger: Ledger): Promise<Printer> {
   const now = Date.now()
   return async ({ conversationId, rules }) => {
     for (const rule of rules)
-      for (const found of rule.breaks) await line(toWire(ruleFinding({ source, conversationId, rule, found, now })))
+      for (const found of rule.breaks)
+        await line(toWire(redact(ruleFinding({ source, conversationId, rule, found, now }))))
   }
 }
 
@@ -95,11 +99,15 @@ export const rulesCheck: CliCommand = {
       const document = args.json ? documentPrinter() : undefined
       const isForOcsf = args.is('ocsf')
       const onConversation =
-        document?.print ?? (isForOcsf ? await findingPrinter(ledger) : await textPrinter(ledger, named === undefined))
+        document?.print ??
+        (isForOcsf
+          ? await findingPrinter(ledger, async () => {
+              await notePrinted(config.store, 'rules check --ocsf', conversationId)
+            })
+          : await textPrinter(ledger, named === undefined))
       const totals = await ledger.rules.check(conversationId, { ...options, onConversation })
       if (document !== undefined) await document.end(totals)
-      else if (isForOcsf) await notePrinted(config.store, 'rules check --ocsf', conversationId)
-      else await line((await import('../reports/rules.js')).totalsLine(totals))
+      else if (!isForOcsf) await line((await import('../reports/rules.js')).totalsLine(totals))
       if (totals.breaks > 0) throw new CommandExit(EXIT.untrusted)
     })
   },
