@@ -18,21 +18,26 @@ export type {
 } from '../domain/rules/rule.js'
 export type { RuleFile } from '../schema/calls/rules.js'
 
+/** Options of a list of rules. */
 export type ListRulesOptions = OptionsOf<typeof calls.listRules>
+/** Options of a check. */
 export type CheckRulesOptions = OptionsOf<typeof calls.checkRules>
 /** Actor and request of a change of rules. */
 export type RecordRuleOptions = OptionsOf<typeof calls.addRule>
 
 /** The rules of a conversation. */
 export interface RuleList {
+  /** The conversation. */
   readonly conversationId: string
   /** The last event that was read. */
   readonly revision: number
+  /** Its rules, in order of their first statement. */
   readonly rules: readonly Rule[]
 }
 
 /** A rule that was confirmed, dropped or added. */
 export interface RecordedRule {
+  /** The conversation. */
   readonly conversationId: string
   /** The last event of the conversation. */
   readonly revision: number
@@ -44,11 +49,13 @@ export interface RecordedRule {
 export interface RuleTotals {
   /** Conversations that were read. */
   readonly conversations: number
+  /** Rules that were found. */
   readonly rules: number
   /** Rules that calls can be compared with. */
   readonly judged: number
   /** Rules that at least one call broke. */
   readonly broken: number
+  /** Calls and answers that broke a rule. */
   readonly breaks: number
   /** Breaks at which the rule was not, or not whole, in the context of the model. */
   readonly withoutRule: number

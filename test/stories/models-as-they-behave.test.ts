@@ -99,8 +99,8 @@ describe.each(['fold-in', 'structured'] as const)('%s', (strategy) => {
     ].map(({ data }) => data.summarizer)
     const fallbacks = summaries.filter(({ fallback }) => fallback === true)
     expect(fallbacks).toHaveLength((await harness.eventsOf('CompactionFailed')).length)
-    // At most 1.2 calls for each summary; a conversation with few of them may meet two refusals.
-    expect(requests.length).toBeLessThanOrEqual(Math.max(1.2 * summaries.length, summaries.length + 2))
+    // At most 1.2 calls for each summary; one with few summaries may meet three refusals or long answers.
+    expect(requests.length).toBeLessThanOrEqual(Math.max(1.2 * summaries.length, summaries.length + 3))
     for (const text of (await harness.eventsOf('ChunkSummarized')).map(({ data }) => data.summary))
       expect(text).not.toMatch(/^(?:```|Here is the summary|Sure!|## Summary|<think>|I'm sorry|I cannot assist)/u)
 

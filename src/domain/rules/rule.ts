@@ -21,21 +21,27 @@ export type Standing = 'found' | 'confirmed' | 'dropped'
 export interface StatedAt {
   /** Revision of the message, or of the event that added the rule. Absent for a rule of a file. */
   readonly revision?: number
+  /** Id of the message. */
   readonly messageId?: string
   /** ISO 8601. */
   readonly at?: string
   /** Name of the rule file, and the line, from 1. */
   readonly file?: string
+  /** The line in the rule file. */
   readonly line?: number
 }
 
+/** A rule of the user. */
 export interface Rule {
   /** `r30.1`: the first sentence of the message at revision 30. `r57`: added at revision 57. `AGENTS.md:12`: of a file. */
   readonly id: string
   /** In the words of the user. */
   readonly text: string
+  /** Its origin. */
   readonly source: RuleSource
+  /** The judgement of a person. */
   readonly standing: Standing
+  /** The place of its first statement. */
   readonly since: StatedAt
   /** The later message by which the user took it back. */
   readonly takenBack?: StatedAt & { readonly text: string }
@@ -54,10 +60,13 @@ export type Presence =
   /** Words alone cannot decide. */
   | 'unclear'
 
+/** Whether a rule was in the context after a compaction. */
 export interface PresenceAfter {
   /** Number of the compaction. */
   readonly cycle: number
+  /** Revision of the event that completed it. */
   readonly revision: number
+  /** Whether the rule was there. */
   readonly presence: Presence
   /** The line of the summary, or the words of the message, that has it. */
   readonly text?: string
@@ -65,6 +74,7 @@ export interface PresenceAfter {
 
 /** The context of the model at a break. */
 export interface ContextAtBreak {
+  /** Whether the rule was there. */
   readonly presence: Presence
   /** The compaction since which it is not there; absent if it is there, or if no message states it. */
   readonly sinceCycle?: number
@@ -76,14 +86,19 @@ export interface ContextAtBreak {
 export interface RuleBreak {
   /** `r30.1-r171-1`: the rule, the revision of the message, and the number of the call in it. */
   readonly id: string
+  /** Id of the rule. */
   readonly ruleId: string
+  /** Revision of the message with the call. */
   readonly revision: number
+  /** Id of the message. */
   readonly messageId: string
+  /** Its time, ISO 8601. */
   readonly at?: string
   /** The tool, absent for an answer in another language. */
   readonly tool?: string
   /** The call in short. */
   readonly words: string
+  /** Whether the rule was in the context of the model. */
   readonly context: ContextAtBreak
   /** The call failed. */
   readonly failed?: true
@@ -96,13 +111,16 @@ export interface RuleBreak {
   }
 }
 
+/** The result for a rule: no call broke it, a call did, or calls cannot be compared with it. */
 export type RuleVerdict = 'kept' | 'broken' | 'unjudged'
 
 /** A rule with the calls that broke it. */
 export interface CheckedRule extends Rule {
+  /** The result. */
   readonly verdict: RuleVerdict
   /** The number of calls that it was compared with. */
   readonly calls: number
+  /** The breaks, in order. */
   readonly breaks: readonly RuleBreak[]
   /** Whether it was in the context after each compaction. */
   readonly presences: readonly PresenceAfter[]
@@ -110,8 +128,12 @@ export interface CheckedRule extends Rule {
 
 /** The rules of a conversation, checked. */
 export interface RuleCheck {
+  /** The conversation. */
   readonly conversationId: string
+  /** The last event that was read. */
   readonly revision: number
+  /** The number of its compactions. */
   readonly compactions: number
+  /** Its rules, in order of their first statement. */
   readonly rules: readonly CheckedRule[]
 }

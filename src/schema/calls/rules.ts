@@ -11,6 +11,7 @@ export type RuleJudgement = (typeof RULE_JUDGEMENTS)[number]
 export interface RuleFile {
   /** The name that ids and reports show. */
   readonly name: string
+  /** Its text. */
   readonly text: string
 }
 

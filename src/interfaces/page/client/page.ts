@@ -304,7 +304,7 @@ document.addEventListener('keydown', (event) => {
     // The slider handles arrow keys itself, and a button handles Space.
     if (slider === null || target === slider || (key === ' ' && target.matches('button, a, summary'))) return
   }
-  const tab = /^[1-7]$/u.test(key) ? one<HTMLAnchorElement>(`[data-key="${key}"]`) : null
+  const tab = /^[1-8]$/u.test(key) ? one<HTMLAnchorElement>(`[data-key="${key}"]`) : null
   if (tab !== null) {
     location.assign(tab.href)
     return
