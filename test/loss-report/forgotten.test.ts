@@ -117,6 +117,18 @@ describe('requests, constraints and decisions', () => {
   })
 })
 
+describe('a rule in an earlier note', () => {
+  it('is kept: the note has its words, with the revision after them', () => {
+    const talk = createTalk()
+    const said = talk.user('Rule: never touch harbour_prod. [[step-0: read notes.txt]]')
+    const note = talk.byProgram(
+      'Rules of the user\n- “Rule: never touch harbour_prod. [[step-0: read notes.txt]]” (r3)',
+    )
+    const { items } = forgottenOf({ ...forgetting({ removed: [said], text: 'The work goes on.' }), remaining: [note] })
+    expect(items[0]).toMatchObject({ kind: 'constraint', verdict: 'kept' })
+  })
+})
+
 describe('other languages', () => {
   const cases: readonly (readonly [string, string, string, string])[] = [
     ['Chinese', '请把港口费用改成按整数分保存。', '用户要求把港口费用改成按整数分保存。', '今天天气很好，船长在睡觉。'],

@@ -7,11 +7,15 @@ import { isDenied, isNegated } from '../../domain/text/cues.js'
 import { contentWords } from '../../domain/text/content-words.js'
 
 const CLAUSE =
-  /[,;:，；：、—]\s|(?<=[，；、]|,(?=[\p{Script=Han}\p{Script=Hiragana}]))|\s(?:but|aber|sondern|pero|sino|mais|но)\s|但是?/u
+  /[,;:，；：、—.!?]\s|(?<=[，；、。！？]|,(?=[\p{Script=Han}\p{Script=Hiragana}]))|\s(?:but|aber|sondern|pero|sino|mais|но)\s|但是?/u
+
+/** The revisions after a line of a note: `(r3, r12)`. */
+const REVISIONS = /\((?:later )?r\d[^()\n]{0,60}\)/gu
 
 /** The clauses of a sentence or of some passages that have content. */
 const clausesOf = (text: string): readonly { readonly text: string; readonly content: readonly string[] }[] =>
   text
+    .replaceAll(REVISIONS, ' ')
     .split(CLAUSE)
     .map((clause) => ({ text: clause, content: contentWords(clause) }))
     .filter(({ content }) => content.length > 0)
