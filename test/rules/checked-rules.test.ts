@@ -1,5 +1,8 @@
 /** The rules of a conversation: found, broken, allowed, taken back, and whether the context had them. */
 import { afterEach, describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import { rulesIn } from '../../src/application/rules/find-rules.js'
+import { createTalk } from '../loss-report/report-input.js'
 import { openLedger, type Ledger, type MessageInput, type RuleCheck } from '../../src/index.js'
 
 let ledger: Ledger | undefined
@@ -194,6 +197,24 @@ describe('no break', () => {
     expect(rules.flatMap(({ breaks }) => breaks)).toEqual([])
   })
 
+  it.each([
+    ['Never push to main.', 'You can push to main again.'],
+    ['Never push to main.', 'Forget the rule about main: push to main as you like.'],
+    ['Niemals auf main pushen.', 'Du darfst ab jetzt wieder auf main pushen.'],
+    ['Nunca hagas push a main.', 'A partir de ahora puedes hacer push a main.'],
+    ['main には絶対に push しないでください。', 'main にはもう push して構いません。'],
+    ['绝对不要 push 到 main。', '现在可以 push 到 main 了。'],
+  ])('%s is taken back by %s', async (rule, words) => {
+    const { rules } = await checked([
+      user(rule),
+      user(words),
+      agent('Good.'),
+      user('Next.'),
+      ...shell('git push origin main'),
+    ])
+    expect(rules.find(({ id }) => id === 'r2.1')).toMatchObject({ takenBack: { text: words }, breaks: [] })
+  })
+
   it('allowed for one turn only: the next turn breaks it', async () => {
     const { rules } = await checked([
       user(RULE),
@@ -234,4 +255,71 @@ it('an answer in another language breaks a rule about the language', async () =>
     'I have changed the parser, and all of the tests are green now. The next step is the export of the table, which is in the module of the harbour.'
   const { rules } = await checked([user('Please answer in German.'), agent(answer)])
   expect(rules).toMatchObject([{ verdict: 'broken', breaks: [{ words: 'an answer in English' }] }])
+})
+
+describe('law: what the ledger writes of a rule, it finds again', () => {
+  const word = fc.stringMatching(/^[b-z]{5,9}$/u)
+  const name = fc.tuple(word, word).map(([a, b]) => `${a}_${b}`)
+  const rule = fc
+    .tuple(
+      name,
+      fc.constantFrom(
+        (table: string) => `Never write to the ${table} table.`,
+        (path: string) => `Rule: do not touch src/${path}/.`,
+        (host: string) => `Please never deploy to ${host}. [[step-1: read notes.txt]]`,
+        (file: string) => `Ändere niemals die Datei ${file}.ts.`,
+        (file: string) => `${file}.ts は絶対に変更しないでください。`,
+      ),
+    )
+    .map(([target, form]) => form(target))
+
+  it('in the view of its own compactions, and in a note of recall', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uniqueArray(rule, { minLength: 1, maxLength: 3 }), async (rules) => {
+        const own = await openLedger({ store: 'memory', policy: { modelMaxTokens: 2_000, buffer: 4 }, ahead: false })
+        try {
+          for (const each of rules) await own.append('c', [user(each), agent('Understood.')])
+          for (let step = 0; step < 12; step += 1)
+            await own.append('c', [user(`Step ${String(step)} of the tide tables. `.repeat(20)), ...shell('npm test')])
+          await own.compact('c', { force: true })
+          const context = JSON.stringify((await own.context('c')).messages)
+          let found: RuleCheck | undefined
+          await own.rules.check('c', { onConversation: (check) => void (found = check) })
+          for (const { text, presences } of found?.rules ?? []) {
+            const isIn = context.includes(JSON.stringify(text).slice(1, -1))
+            expect({ text, isIn, presence: presences.at(-1)?.presence }).toEqual({
+              text,
+              isIn: true,
+              presence: 'there',
+            })
+          }
+          const note = (await own.recall('c')).text
+          for (const { text } of found?.rules ?? []) expect(note).not.toContain(text)
+        } finally {
+          await own.close()
+        }
+      }),
+      { numRuns: 8 },
+    )
+  })
+})
+
+describe('law: the id of a rule is its place among all sentences', () => {
+  it('whatever other sentences state, and however long the message is', () => {
+    const other = fc.constantFrom(
+      'The harbour opens at six.',
+      'I like the new tide tables.',
+      'Can you look at the berth of the Marta?',
+      'TypeError: x is not a function',
+      '{"port": 5432, "hosts": ["a", "b"]}',
+    )
+    fc.assert(
+      fc.property(fc.array(other, { maxLength: 40 }), fc.array(other, { maxLength: 10 }), (before, after) => {
+        const content = [...before, RULE, ...after].join('\n')
+        const message = createTalk().user(content)
+        const found = rulesIn(message).find(({ rule: stated }) => stated.text === RULE)
+        expect(found?.rule.id).toBe(`r1.${String(before.length + 1)}`)
+      }),
+    )
+  })
 })

@@ -342,6 +342,5 @@ describe('law: a name decides', () => {
         for (const step of stepsOf({ name: 'Bash', arguments: JSON.stringify({ command }) }))
           for (const condition of read.conditions) expect(breaks(step, condition, NOTHING_RAN)).toBe(false)
     }
-    expect(texts).toHaveLength(4)
   })
 })

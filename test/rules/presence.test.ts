@@ -130,6 +130,27 @@ describe('law: a summary has a rule only if it says the same', () => {
     )
   })
 
+  it('in the forms in which the ledger writes it: there', () => {
+    const frames: readonly ((rule: string) => string)[] = [
+      (rule) => `- “${rule}” (r3)`,
+      (rule) => `- “${rule}” (r3, r12)`,
+      (rule) => `- r3: ${rule}`,
+      (rule) => `- r3, r12: ${rule}`,
+      (rule) => `1. ${rule}`,
+      (rule) => `> ${rule}`,
+      (rule) => `**${rule}**`,
+    ]
+    fc.assert(
+      fc.property(given, fc.constantFrom(...frames), ({ name, other, amount, form }, frame) => {
+        fc.pre(name !== other)
+        const summary = frame(form.rule(name, other, amount))
+        expect({ summary, presence: presenceOf(form.rule(name, other, amount), summary) }).toMatchObject({
+          presence: 'there',
+        })
+      }),
+    )
+  })
+
   it('said: there; and gone from a summary that says nothing of it', () => {
     fc.assert(
       fc.property(given, fc.shuffledSubarray(OTHERS, { minLength: 1 }), ({ name, other, amount, form }, around) => {

@@ -5,6 +5,7 @@
  */
 import { isDenied, isNegated } from '../../domain/text/cues.js'
 import { contentWords } from '../../domain/text/content-words.js'
+import { isPermission, isPermitted } from '../../domain/text/permissions.js'
 
 const CLAUSE =
   /[,;:，；：、—.!?]\s|(?<=[，；、。！？]|,(?=[\p{Script=Han}\p{Script=Hiragana}]))|\s(?:but|aber|sondern|pero|sino|mais|но)\s|但是?/u
@@ -13,7 +14,7 @@ const CLAUSE =
 const REVISIONS = /\((?:later )?r\d[^()\n]{0,60}\)/gu
 
 /** The clauses of a sentence or of some passages that have content. */
-const clausesOf = (text: string): readonly { readonly text: string; readonly content: readonly string[] }[] =>
+const contentClauses = (text: string): readonly { readonly text: string; readonly content: readonly string[] }[] =>
   text
     .replaceAll(REVISIONS, ' ')
     .split(CLAUSE)
@@ -31,25 +32,18 @@ const AFTER = /(?<![\p{L}])(?:after|from|nach|nachdem|ab|después|après)(?![\p{
 const BOTH = /(?<![\p{L}])(?:both|beide[nrs]?|ambos|ambas|les deux)(?![\p{L}])|両方|双方/iu
 const EITHER =
   /(?<![\p{L}])(?:either|eine[rmn]? von|uno de|una de|l['’]un)(?![\p{L}])|どちらか|いずれか|任一|其中之一/iu
-const PERMITTED =
-  /(?<![\p{L}])(?:may|allowed|can|darf|dürfen|erlaubt|puede[ns]?|permitid[oa]s?|peut|peuvent)(?![\p{L}])/iu
-/** Japanese, Chinese and Korean: the form itself is positive. */
-const PERMITTED_BY_FORM = /て(?:も)?(?:よい|良い|いい|構わ)|可以|해도 ?(?:됩|된|돼|좋)/u
-
 /** Whether a text permits what the clause forbids. */
 const permits = (clause: string, text: string): boolean =>
-  isNegated(clause) &&
-  ((PERMITTED.test(text) && !PERMITTED.test(clause) && !isDenied(text)) ||
-    (PERMITTED_BY_FORM.test(text) && !PERMITTED_BY_FORM.test(clause)))
+  isNegated(clause) && !isPermission(clause) && isPermitted(text)
 
 /** Words of quantity: a text with others says something else. */
 const QUANTITIES: readonly RegExp[] = [
-  /(?<![\p{L}])(?:only|nur|ausschließlich|solo|sólo|solamente|seulement|uniquement)(?![\p{L}])|だけ|のみ|只|仅/iu,
-  /(?<![\p{L}])(?:some|few|most|mainly|mostly|einige|manche|meiste|algun[oa]s|mayoría)(?![\p{L}])|一部|主要|有些|部分/iu,
+  /(?<![\p{L}])(?:only|just|nur|ausschließlich|solo|sólo|solamente|seulement|uniquement)(?![\p{L}])|だけ|のみ|只|仅/iu,
+  /(?<![\p{L}])(?:some|few|(?<!at )most|mainly|mostly|einige|manche|meiste|algun[oa]s|mayoría)(?![\p{L}])|一部|主要|有些|部分/iu,
   /(?<![\p{L}])(?:more than|over|above|mehr als|über|más de)(?![\p{L}])|超|以上/iu,
   /(?<![\p{L}])(?:no longer|not any ?more|nicht mehr|ya no)(?![\p{L}])|もはや|不再/iu,
 ]
-export const sameQuantity = (sentence: string, text: string): boolean =>
+const sameQuantity = (sentence: string, text: string): boolean =>
   QUANTITIES.every((words) => words.test(sentence) === words.test(text)) &&
   /[?？]/u.test(sentence) === /[?？]/u.test(text)
 
@@ -87,6 +81,10 @@ const EXCEPTION =
 
 /** Whether a text adds an exception or a condition to a sentence. */
 const addsException = (sentence: string, text: string): boolean => EXCEPTION.test(text) && !EXCEPTION.test(sentence)
+
+/** Whether two texts have the same words of quantity, and both or neither has an exception. */
+export const hasSameLimits = (a: string, b: string): boolean =>
+  sameQuantity(a, b) && EXCEPTION.test(a) === EXCEPTION.test(b)
 
 /** Whether words after a sentence, in the same clause, say more than a reason. */
 function saysMore(rest: string): boolean {
@@ -129,7 +127,7 @@ function isSaid(
   text: string,
   { isOnly, isStrict }: { readonly isOnly: boolean; readonly isStrict: boolean },
 ): boolean {
-  const candidates = [...clausesOf(text), ...(isOnly ? [{ text, content: contentWords(text) }] : [])]
+  const candidates = [...contentClauses(text), ...(isOnly ? [{ text, content: contentWords(text) }] : [])]
   return candidates.some(
     (candidate) =>
       hasAll(clause.content, candidate.content) &&
@@ -149,7 +147,7 @@ function isSaid(
  * @param isStrict of a rule: additions to a clause make another rule of it
  */
 export function isSaidBy(sentence: string, passages: readonly { readonly text: string }[], isStrict: boolean): boolean {
-  const clauses = clausesOf(sentence)
+  const clauses = contentClauses(sentence)
   const how = { isOnly: clauses.length === 1, isStrict }
   return clauses.every((clause) => passages.some(({ text }) => isSaid(clause, text, how)))
 }

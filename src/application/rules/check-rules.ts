@@ -197,9 +197,7 @@ class CallChecker {
     const isFinal = (message.toolCalls ?? []).length === 0 && this.messages[at + 1]?.role !== 'tool'
     if (!isFinal || !this.#isCompared(message)) return
     // A later rule about the language replaces an earlier one.
-    const rule = this.#judged.findLast(
-      (each) => languageIn(each) !== undefined && this.#isInForce(each, message) && this.#isCompared(message),
-    )
+    const rule = this.#judged.findLast((each) => languageIn(each) !== undefined && this.#isInForce(each, message))
     const wanted = rule === undefined ? undefined : languageIn(rule)
     if (rule === undefined || wanted === undefined) return
     const language = languageOf(message.ownText)

@@ -1,7 +1,7 @@
 /** Finds the rules in the messages of a conversation, in the user's own words, and the messages that take them back. */
 import { isRefusal, refusalIn } from '../../domain/text/refusals.js'
 import { statesRule } from '../../domain/text/rules.js'
-import { aroundPasted } from '../../domain/text/speech.js'
+import { aroundPasted, spokenSentences } from '../../domain/text/speech.js'
 import { isReference, readRule, type Condition } from '../../domain/rules/read-rule.js'
 import { keysOf } from '../../domain/rules/condition-key.js'
 import type { Rule, StatedAt } from '../../domain/rules/rule.js'
@@ -62,15 +62,32 @@ function textsOf(
   return reason === undefined ? undefined : { text: reason, source: 'refusal' }
 }
 
+/**
+ * Numbers the sentences of a message from 1. Recorded judgements have the numbers, so all sentences of the message count,
+ * whether they state a rule or not, and whatever is recognized as pasted text.
+ * @returns a function that is called with sentences in their order
+ */
+function createNumbering({ ownText, text, role }: ReportMessage): (sentence: string) => number {
+  const all = spokenSentences(role === 'tool' ? text : ownText)
+  let from = 0
+  return (sentence) => {
+    const found = all.indexOf(sentence, from)
+    if (found >= 0) from = found + 1
+    return found >= 0 ? from : all.findIndex((each) => each.includes(sentence)) + 1
+  }
+}
+
 /** The rules that a message states. */
 export function rulesIn(message: ReportMessage): ReadableRule[] {
   const found = textsOf(message)
   if (found === undefined) return []
   const sentences = sentencesOfUser(found.text)
+  const numberOf = createNumbering(message)
   return sentences.flatMap((sentence, at) => {
+    const number = numberOf(sentence)
     if (!statesRule(sentence)) return []
     const given = {
-      id: `r${String(message.revision)}.${String(at + 1)}`,
+      id: `r${String(message.revision)}.${String(number)}`,
       source: found.source,
       standing: 'found' as const,
       since: statedAt(message),

@@ -1,73 +1,39 @@
 /** Decides whether the user allowed what a rule forbids: for one turn, or from then on. */
 import { isNegated, clausesOf, hasCue } from '../../domain/text/cues.js'
+import { isFormOfPermission, isPermission } from '../../domain/text/permissions.js'
 import { kindOfSentence, spokenSentences } from '../../domain/text/speech.js'
-import { ACTIONS, type Action } from '../../domain/rules/actions.js'
+import { namesAction } from '../../domain/rules/actions.js'
+import { subjectOf } from '../../domain/rules/condition-key.js'
 import type { Condition } from '../../domain/rules/read-rule.js'
-import { isNamedIn, isProgram, type Target } from '../../domain/rules/targets.js'
+import { isNamedIn, isProgram } from '../../domain/rules/targets.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
 import { afterAssent, isByUser } from '../working-state/statements.js'
 
-const PERMITS =
-  /(?<![\p{L}])(?:may|can|could|allowed|feel free|go ahead|okay|ok|fine|yes|sure|exception|approved?|permission|unfrozen|lift(?:ed)?|darfst|dürfen|kannst|ausnahm\p{L}*|erlaubt|freigegeben|ruhig|ja|puedes|podéis|permitid\p{L}+|adelante|excepción|sí|permiso|peux|pouvez)(?![\p{L}])|て(?:も)?(?:よい|良い|いい|OK|大丈夫)|てください|許可|解除|可以|允许|同意|没问题|例外|行/iu
+/** Words of consent, in addition to those of permission. */
+const CONSENTS =
+  /(?<![\p{L}])(?:go ahead|yes|sure|exception|approved?|permission|unfrozen|lift(?:ed)?|ausnahm\p{L}*|freigegeben|ruhig|ja|adelante|excepción|sí|permiso)(?![\p{L}])|てください|許可|解除|同意|没问题|例外|行/iu
 /** It applies no longer. */
 const LIFTS =
   /(?<![\p{L}])(?:no longer (?:applies|valid|needed|in force)|(?:rule|ban|freeze|limit|restriction) (?:is |has been )?(?:lifted|off|over|gone)|lifted|unfrozen|forget (?:the|that|my|what)|drop (?:the|that|my) rule|scrap (?:the|that|my)|take (?:it|that) back|never ?mind (?:the|my|what)|aufgehoben|gilt nicht mehr|vergiss (?:die|das|was)|ya no (?:aplica|vale|hace falta)|olvida (?:la|lo|eso)|levant(?:o|amos|ada|ado)|n['’]est plus valable)(?![\p{L}])|解除|撤回|取り消|もう(?:いい|大丈夫|必要ない)|取消|解禁|作废/iu
 /** From now on, if it is said with a permission. */
 const AGAIN =
   /(?<![\p{L}])(?:again|from now on|from here on|any ?more|anymore|wieder|ab jetzt|ab sofort|de nuevo|otra vez|a partir de ahora|desde ahora|ya|désormais|à nouveau)(?![\p{L}])|今後|これから|もう|以后|现在|恢复/iu
-const MAY =
-  /(?<![\p{L}])(?:may|can|could|allowed|feel free|okay|ok|fine|darfst|dürfen|kannst|puedes|podéis|puede)(?![\p{L}])|て(?:も)?(?:よい|良い|いい|OK|大丈夫)|可以|允许/iu
-
 /** Whether a sentence ends a rule, or permits from then on. */
 const isForGoodIn = (sentence: string): boolean =>
-  !ONCE.test(sentence) && (LIFTS.test(sentence) || (AGAIN.test(sentence) && MAY.test(sentence)))
+  !ONCE.test(sentence) && (LIFTS.test(sentence) || (AGAIN.test(sentence) && isPermission(sentence)))
 
 const ONCE =
   /(?<![\p{L}])(?:once|just this|only this|this time|one[- ]time|for now|today|ausnahmsweise|diesmal|dieses (?:eine )?mal|einmal|por esta vez|esta vez|solo hoy|una vez)(?![\p{L}])|今回|今日だけ|一度だけ|这次|这一次|就这|仅此/iu
 const UNDO =
   /(?<![\p{L}])(?:undo|revert|roll (?:it|that|this)? ?back|put (?:it|that|them) back|rückgängig|zurücknehmen|nimm\b.*\bzurück|deshaz\p{L}*|desház\p{L}*|revi[eé]rt\p{L}*|revertir)(?![\p{L}])|戻して|元に戻|取り消して|撤销|还原/iu
 
-const matches = (pattern: RegExp, text: string): boolean =>
-  new RegExp(pattern.source, pattern.flags.replace('g', '')).test(text)
-
-const wordsOf = (action: Action): RegExp | undefined => ACTIONS.find((row) => row.action === action)?.words
-
-const hasAction = (text: string, actions: readonly Action[]): boolean =>
-  actions.some((action) => {
-    const words = wordsOf(action)
-    return words !== undefined && matches(words, text.toLowerCase())
-  })
-
-const subjectOf = (
-  condition: Condition,
-): { readonly actions: readonly Action[]; readonly targets: readonly Target[] } => {
-  switch (condition.kind) {
-    case 'forbid':
-      return condition
-    case 'only':
-      return { actions: [condition.action], targets: [] }
-    case 'first':
-      return { actions: [condition.action], targets: condition.commands }
-    case 'with':
-      return { actions: [], targets: [condition.command, condition.flag] }
-    case 'cap':
-      return { actions: [condition.action], targets: [] }
-    case 'window':
-      return condition
-    case 'tool':
-      return { actions: condition.actions, targets: [] }
-    case 'language':
-      return { actions: [], targets: [] }
-  }
-}
-
 /** Whether a clause is about what a condition forbids. */
 function isAbout(clause: string, condition: Condition, isWeak: boolean): boolean {
   const { actions, targets: all } = subjectOf(condition)
-  // An area is not named by its name.
-  const targets = all.filter(({ kind }) => kind !== 'area')
+  // An area has no name, and what `only` names is allowed anyway.
+  const targets = condition.kind === 'only' ? [] : all.filter(({ kind }) => kind !== 'area')
   const names = targets.some((target) => isNamedIn(target, clause))
-  const acts = hasAction(clause, actions)
+  const acts = actions.some((action) => namesAction(clause, action))
   if (targets.length === 0) return acts
   // A command names its action.
   if (targets.some((target) => target.kind === 'command' || target.kind === 'flag' || isProgram(target))) return names
@@ -83,20 +49,23 @@ export type Permission = 'none' | 'turn' | 'for good'
 function allowedBy(sentence: string, conditions: readonly Condition[]): Permission {
   if (hasCue(sentence, 'question')) return 'none'
   const isForGood = isForGoodIn(sentence)
-  const permits = PERMITS.test(sentence)
+  const permits = isPermission(sentence) || CONSENTS.test(sentence)
   // A report that names it allows nothing: "the golden comparison fails since the change".
   if (!permits && !isForGood && kindOfSentence('user', sentence, true) !== 'request') return 'none'
   const clauses = [sentence, ...sentence.split(/(?<=[.;:!。；！])\s*|,\s|，|、/u).flatMap(clausesOf)]
   for (const clause of clauses) {
-    if (isNegated(clause) && !LIFTS.test(clause) && !/no problem|sin problema|kein problem|没问题/iu.test(clause))
+    if (
+      isNegated(clause) &&
+      !isFormOfPermission(clause) &&
+      !LIFTS.test(clause) &&
+      !/no problem|sin problema|kein problem|没问题/iu.test(clause)
+    )
       continue
     if (!conditions.some((condition) => isAbout(clause, condition, permits || isForGood))) continue
     return isForGood ? 'for good' : 'turn'
   }
   return 'none'
 }
-
-const LEAST: Readonly<Record<Permission, number>> = { none: 0, turn: 1, 'for good': 2 }
 
 /**
  * The permission in a message of the user.
@@ -110,9 +79,9 @@ export function permissionIn(
   if (!isByUser(message) || conditions.length === 0) return 'none'
   if (UNDO.test(message.ownText)) return 'turn'
   const sentences = spokenSentences(message.ownText)
-  const permissions = sentences.map((sentence) => allowedBy(sentence, conditions))
-  const strongest = permissions.toSorted((a, b) => LEAST[b] - LEAST[a])[0] ?? 'none'
-  if (strongest !== 'none') return strongest
+  const permissions = new Set(sentences.map((sentence) => allowedBy(sentence, conditions)))
+  const strongest = (['for good', 'turn'] as const).find((each) => permissions.has(each))
+  if (strongest !== undefined) return strongest
   const isAssent = afterAssent(message.ownText.trim()) !== undefined && !isNegated(sentences[0] ?? '')
   return isAssent && before?.role === 'assistant' && asks(before.ownText, conditions) ? 'turn' : 'none'
 }

@@ -4,12 +4,13 @@
  */
 import { isNegated } from '../../domain/text/cues.js'
 import { quote } from '../../domain/text/quote.js'
-import { actionRow, type Action } from '../../domain/rules/actions.js'
+import { namesAction } from '../../domain/rules/actions.js'
 import { readRule, type Condition } from '../../domain/rules/read-rule.js'
-import { keysOf, sorted } from '../../domain/rules/condition-key.js'
+import { keysOf, sorted, subjectOf } from '../../domain/rules/condition-key.js'
 import type { Presence } from '../../domain/rules/rule.js'
-import { isNamedIn, type Target } from '../../domain/rules/targets.js'
-import { sameQuantity } from '../loss-report/same-words.js'
+import { isNamedIn } from '../../domain/rules/targets.js'
+import { isPermission } from '../../domain/text/permissions.js'
+import { hasSameLimits } from '../loss-report/same-words.js'
 import { createJudge } from '../loss-report/judge.js'
 import { linesOf, remainingPassages, summaryPassages } from '../loss-report/passages.js'
 import type { ReportInput, ReportMessage } from '../loss-report/report-input.js'
@@ -24,9 +25,6 @@ export interface Found {
 const isSame = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean =>
   a.size > 0 && a.size === b.size && [...a].every((key) => b.has(key))
 
-const ONLY =
-  /(?<![\p{L}])(?:only|just|except|unless|mainly|mostly|nur|außer|solo|sólo|salvo|excepto)(?![\p{L}])|だけ|のみ|主要|以外|只|仅|除/iu
-const PERMITS = /(?<![\p{L}])(?:may|can|allowed|darf|dürfen|puede[ns]?)(?![\p{L}])|て(?:も)?(?:よい|良い|いい)|可以/iu
 const digitsOf = (text: string): string => sorted(text.match(/\p{N}+(?:[.,:]\p{N}+)*/gu) ?? [])
 
 /**
@@ -34,37 +32,11 @@ const digitsOf = (text: string): string => sorted(text.match(/\p{N}+(?:[.,:]\p{N
  * permission that the rule does not have. Without a name in the conditions, too little is compared.
  */
 const isComparable = (rule: string, conditions: readonly Condition[], line: string): boolean =>
-  subjectsOf(conditions).targets.length > 0 &&
+  conditions.some((condition) => subjectOf(condition).targets.length > 0) &&
   digitsOf(rule) === digitsOf(line) &&
-  ONLY.test(rule) === ONLY.test(line) &&
-  sameQuantity(rule, line) &&
-  !PERMITS.test(rule) &&
-  !PERMITS.test(line)
-
-/** The names and actions that a text about a rule has at least one of. */
-const subjectsOf = (
-  conditions: readonly Condition[],
-): { readonly targets: readonly Target[]; readonly actions: readonly Action[] } => ({
-  targets: conditions.flatMap((condition) =>
-    condition.kind === 'forbid' || condition.kind === 'only'
-      ? condition.targets
-      : condition.kind === 'first'
-        ? condition.commands
-        : condition.kind === 'with'
-          ? [condition.command, condition.flag]
-          : [],
-  ),
-  actions: conditions.flatMap((condition) =>
-    condition.kind === 'forbid'
-      ? condition.actions
-      : condition.kind === 'only' || condition.kind === 'first' || condition.kind === 'cap'
-        ? [condition.action]
-        : [],
-  ),
-})
-
-const hasWords = (pattern: RegExp | undefined, text: string): boolean =>
-  pattern !== undefined && new RegExp(pattern.source, pattern.flags.replace('g', '')).test(text)
+  hasSameLimits(rule, line) &&
+  !isPermission(rule) &&
+  !isPermission(line)
 
 /** A message with the text of a rule that no message states. */
 const unstated = ({ id, text, since }: ReadableRule['rule']): ReportMessage => ({
@@ -115,24 +87,25 @@ export class RuleContext {
       if (said !== undefined) return { presence: 'there', text: quote(said.text) }
       if (this.input.summary.kind === 'opaque') return { presence: 'unclear' }
       if (judged.verdict === 'partial') return { presence: 'changed', ...text }
-      return { presence: judged.verdict === 'lost' || this.#lacks(conditions) ? 'gone' : 'unclear' }
+      const isGone = judged.verdict === 'lost' || (rule.unjudged === undefined && this.#lacks(conditions))
+      return { presence: isGone ? 'gone' : 'unclear' }
     })
   }
 
   /** Whether no passage can be about what conditions forbid. */
   #lacks(conditions: readonly Condition[]): boolean {
-    const { targets, actions } = subjectsOf(conditions)
+    const subjects = conditions.map(subjectOf)
+    const targets = subjects.flatMap((subject) => subject.targets)
+    const actions = subjects.flatMap((subject) => subject.actions)
     if (targets.length > 0)
       return !this.#passages.some(
         (passage) =>
           targets.some((target) => isNamedIn(target, passage)) &&
-          (isNegated(passage) || actions.some((action) => hasWords(actionRow(action)?.words, passage))),
+          (isNegated(passage) || actions.some((action) => namesAction(passage, action))),
       )
     return (
       actions.length > 0 &&
-      !this.#passages.some(
-        (passage) => isNegated(passage) && actions.some((action) => hasWords(actionRow(action)?.words, passage)),
-      )
+      !this.#passages.some((passage) => isNegated(passage) && actions.some((action) => namesAction(passage, action)))
     )
   }
 }

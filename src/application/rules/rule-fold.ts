@@ -141,7 +141,7 @@ export class RuleFold {
       removed: [],
       remaining: remainingAfter(state),
       summary: summaryAfter(state),
-      before: [...this.#messages.values()],
+      before: [],
       after: [],
     })
   }

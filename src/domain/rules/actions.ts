@@ -34,7 +34,7 @@ interface ActionRow {
 }
 
 const words = (spaced: string, unspaced: string): RegExp =>
-  new RegExp(`(?<![\\p{L}\\p{N}_-])(?:${spaced})(?![\\p{L}\\p{N}_])|${unspaced}`, 'gu')
+  new RegExp(`(?<![\\p{L}\\p{N}_-])(?:${spaced})(?![\\p{L}\\p{N}_])|${unspaced}`, 'u')
 
 /** More specific actions stand before general ones: `git push --force` is a forced push. */
 export const ACTIONS: readonly ActionRow[] = [
@@ -175,7 +175,36 @@ export const ACTIONS: readonly ActionRow[] = [
   },
 ]
 
-export const actionRow = (action: Action): ActionRow | undefined => ACTIONS.find((row) => row.action === action)
+const rows: ReadonlyMap<Action, ActionRow> = new Map(ACTIONS.map((row) => [row.action, row]))
+const everyWord: ReadonlyMap<Action, RegExp> = new Map(
+  ACTIONS.map((row) => [row.action, new RegExp(row.words.source, 'gu')]),
+)
+
+/** A text in lower case with a mark in place of the words of an action. */
+const withoutAction = (text: string, action: Action, mark: string): string =>
+  text.replaceAll(everyWord.get(action) ?? /$^/gu, mark)
+
+/** The same without the words of all actions. */
+export const withoutActions = (text: string, mark = ' '): string =>
+  ACTIONS.reduce((rest, { action }) => withoutAction(rest, action, mark), text)
+
+/** The actions that a text names. A word counts for one action only. */
+export function actionsIn(text: string): Action[] {
+  let rest = text.toLowerCase()
+  return ACTIONS.flatMap(({ action, words: named }) => {
+    if (!named.test(rest)) return []
+    rest = withoutAction(rest, action, ' ')
+    return [action]
+  })
+}
+
+/** Whether a text names an action. */
+export const namesAction = (text: string, action: Action): boolean =>
+  rows.get(action)?.words.test(text.toLowerCase()) === true
+
+/** Whether a word in the name of a tool is an action. */
+export const isNameOf = (word: string, action: Action): boolean =>
+  rows.get(action)?.tool?.test(word) === true || withoutAction(word, action, '') === ''
 
 /** Whether a call that does one action does another too: deleting is changing. */
 export const includes = (wanted: Action, done: ReadonlySet<Action>): boolean => {

@@ -2,8 +2,8 @@
  * What a tool call does, as steps that can be compared with a rule: the actions of each, and the names on which it acts.
  * Texts that a call only writes, searches or prints are no names on which it acts.
  */
-import { argumentsOf, queryOf, type NamedCall } from '../tools/call-query.js'
-import { seemsToRead } from '../tools/tool-shapes.js'
+import { argumentsOf, queryOf, shellCommandOf, type NamedCall } from '../tools/call-query.js'
+import { EDIT_ARGUMENTS, seemsToRead } from '../tools/tool-shapes.js'
 import { ACTIONS, type Action } from './actions.js'
 import type { CallStep } from './call-step.js'
 import { namesIn, sqlActions, stepsOfCommand } from './command-steps.js'
@@ -58,8 +58,9 @@ function stepOfTool(call: NamedCall): CallStep {
 
 /** The steps of a call. */
 export function stepsOf(call: NamedCall): readonly CallStep[] {
+  const command = shellCommandOf(call)
+  if (command !== undefined) return stepsOfCommand(command)
   const query = queryOf(call)
-  const values = argumentsOf(call)
   switch (query.use) {
     case 'ask':
     case 'note':
@@ -67,12 +68,10 @@ export function stepsOf(call: NamedCall): readonly CallStep[] {
     case 'agent':
       return []
     case 'write': {
-      const content = valuesOf(values).find(
-        ({ name, value }) => /command|patch|input|value/u.test(name) && typeof value === 'string',
-      )
+      const values = argumentsOf(call)
       const isDeleted =
         /delete/u.test(call.name.toLowerCase()) ||
-        /\*\*\* Delete File/u.test(typeof content?.value === 'string' ? content.value : '')
+        EDIT_ARGUMENTS.patch.some((name) => String(values[name]).includes('*** Delete File'))
       return [
         {
           actions: new Set<Action>(isDeleted ? ['change', 'delete'] : ['change']),
@@ -98,8 +97,6 @@ export function stepsOf(call: NamedCall): readonly CallStep[] {
       ]
     case 'read':
     case 'shell': {
-      const command = commandText(values)
-      if (command !== undefined) return stepsOfCommand(command)
       return [
         {
           actions: new Set<Action>(['read']),
@@ -114,15 +111,4 @@ export function stepsOf(call: NamedCall): readonly CallStep[] {
     case 'other':
       return [stepOfTool(call)]
   }
-}
-
-/** The text of a shell command in the arguments of a call. */
-function commandText(values: Readonly<Record<string, unknown>>): string | undefined {
-  const given = values['command'] ?? values['cmd'] ?? values['script']
-  if (typeof given === 'string') return given
-  if (!Array.isArray(given)) return undefined
-  const words = given.filter((word): word is string => typeof word === 'string')
-  return /^(?:.*\/)?(?:ba|z|da)?sh$/u.test(words[0] ?? '') && /^-\w*c$/u.test(words[1] ?? '')
-    ? words.slice(2).join(' ')
-    : words.join(' ')
 }

@@ -2,6 +2,7 @@
 import { answerOf, bare, partsOf, wordsOf } from '../tools/shell.js'
 import { ACTIONS, type Action } from './actions.js'
 import type { CallStep } from './call-step.js'
+import { cased } from './targets.js'
 
 /** Options whose value is a text: the message of a commit, a title. */
 const TEXT_OPTIONS = /^(?:-m|-am|-a?m|--message|--title|--body|--notes|-b|--description|--comment)$/u
@@ -10,6 +11,9 @@ const DRY =
   /(?:^|\s)(?:--dry-run(?:=\S+)?|--dryrun|--check|--diff|--no-act|--simulate|--just-print|-n(?=\s.*push)|plan|--help|-h$|--version)(?=\s|$)/u
 const SQL_CLIENT =
   /^(?:psql|mysql|mariadb|sqlite3|duckdb|sqlcmd|mongosh?|redis-cli|clickhouse-client|cockroach|bq|snowsql|usql)$/u
+/** Whether a program runs SQL, or the commands of a store. */
+export const isSqlClient = (program: string): boolean => SQL_CLIENT.test(program)
+
 /** Programs that run a command given as text. */
 const RUNS_TEXT =
   /^(?:(?:ba|z|da)?sh|ssh|kubectl|docker|docker-compose|su|env|xargs|parallel|watch|nix|direnv|tox|poetry|uv|npx|pnpx|bunx)$/u
@@ -22,7 +26,7 @@ const SQL_CHANGES =
 const READING: ReadonlySet<Action> = new Set<Action>(['read'])
 
 /** The actions of SQL that changes something; undefined for another text. */
-const sqlChanges = (text: string): ReadonlySet<Action> | undefined =>
+export const sqlChanges = (text: string): ReadonlySet<Action> | undefined =>
   SQL_CHANGES.test(text) ? new Set<Action>(SQL_DELETES.test(text) ? ['change', 'delete'] : ['change']) : undefined
 
 /** The actions of SQL; undefined for another text. */
@@ -135,15 +139,13 @@ const destinations = (words: readonly string[]): readonly string[] =>
 const canonical = ({ program, operands }: Parsed): readonly string[] =>
   program === 'git' ? ['git', ...gitWords(operands)] : [program, ...operands.slice(1)]
 
-const cased = (word: string): string => (/^-[A-Za-z]+$/u.test(word) ? word : word.toLowerCase())
-
 /** The actions of a part. */
 function actionsOf(given: Parsed, words: readonly string[], sql: ReadonlySet<Action> | undefined): Set<Action> {
   const text = words.map(cased).join(' ')
   const actions = new Set<Action>(sql ?? [])
   for (const { action, command } of ACTIONS) if (command?.test(text) === true) actions.add(action)
   // SQL clients have no commands of the table.
-  return SQL_CLIENT.test(given.program) ? new Set(sql ?? []) : actions
+  return isSqlClient(given.program) ? new Set(sql ?? []) : actions
 }
 
 /** `tar` and `zip` change the archive, and not the packed files. */
@@ -175,7 +177,7 @@ function stepOf(given: Parsed, part: string): CallStep {
   const { program, plain, isFed, target } = given
   const answer = answerOf(part)
   // A file of statements may change anything.
-  const sql = !SQL_CLIENT.test(program)
+  const sql = !isSqlClient(program)
     ? undefined
     : (sqlChanges(given.words.slice(1).join(' ')) ?? (isFed ? new Set<Action>(['change']) : READING))
   const words = canonical(given)

@@ -1,4 +1,5 @@
 /** Conditions as texts: equal for equal conditions, whatever the words of the rule. */
+import type { Action } from './actions.js'
 import type { Condition } from './read-rule.js'
 import type { Target } from './targets.js'
 
@@ -31,3 +32,27 @@ function keyOf(condition: Condition): string {
 }
 
 export const keysOf = (conditions: readonly Condition[]): ReadonlySet<string> => new Set(conditions.map(keyOf))
+
+/** The actions and names that a condition is about. */
+export function subjectOf(condition: Condition): {
+  readonly actions: readonly Action[]
+  readonly targets: readonly Target[]
+} {
+  switch (condition.kind) {
+    case 'forbid':
+    case 'window':
+      return condition
+    case 'only':
+      return { actions: [condition.action], targets: condition.targets }
+    case 'first':
+      return { actions: [condition.action], targets: condition.commands }
+    case 'with':
+      return { actions: [], targets: [condition.command, condition.flag] }
+    case 'cap':
+      return { actions: [condition.action], targets: [] }
+    case 'tool':
+      return { actions: condition.actions, targets: [] }
+    case 'language':
+      return { actions: [], targets: [] }
+  }
+}

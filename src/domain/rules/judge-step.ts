@@ -1,7 +1,8 @@
 /** Compares a step of a call with a condition of a rule. */
 import { contentWords } from '../text/content-words.js'
-import { actionRow, includes, type Action } from './actions.js'
+import { includes, isNameOf, type Action } from './actions.js'
 import type { CallStep } from './call-step.js'
+import { isSqlClient, sqlChanges } from './command-steps.js'
 import type { Condition } from './read-rule.js'
 import { isUnder } from './path-match.js'
 import { isProgram, type Target } from './targets.js'
@@ -33,14 +34,16 @@ const hasName = (step: CallStep, text: string): boolean =>
   step.files.some((file) => isUnder(file, text))
 
 const CLUSTER = /^(?:kubectl|helm|helmfile|k9s|oc|kustomize|argocd)$/u
-const DATABASE =
-  /^(?:psql|mysql|mariadb|sqlite3|duckdb|mongosh?|redis-cli|dropdb|createdb|cockroach|bq|clickhouse-client|prisma|knex|flyway|alembic)$/u
-const SQL = /\b(?:drop|delete\s+from|truncate|update\s+\S+\s+set|insert\s+into|alter)\b/iu
+/** Programs that change databases and are no SQL clients. */
+const OF_DATABASES = /^(?:dropdb|createdb|prisma|knex|flyway|alembic)$/u
 
-const isInArea = (step: CallStep, area: string): boolean =>
-  area === 'cluster'
-    ? CLUSTER.test(programOf(step) ?? '')
-    : DATABASE.test(programOf(step) ?? '') || (step.command === undefined && SQL.test(step.text))
+function isInArea(step: CallStep, area: string): boolean {
+  const program = programOf(step) ?? ''
+  if (area === 'cluster') return CLUSTER.test(program)
+  return step.command === undefined
+    ? sqlChanges(step.text) !== undefined
+    : isSqlClient(program) || OF_DATABASES.test(program)
+}
 
 /** Whether a step acts on a target. */
 export function hasTarget(step: CallStep, target: Target): boolean {
@@ -143,8 +146,7 @@ const LEAST_WORDS = 2
 function isNamedByRule(step: CallStep, { words, actions }: Extract<Condition, { kind: 'tool' }>): boolean {
   if (step.command !== undefined || step.reads || step.tool === undefined) return false
   const parts = step.tool.split(/[^\p{L}\p{N}]+/u).filter((part) => part !== '' && !OF_ANY_TOOL.has(part))
-  const isAct = (part: string): boolean =>
-    actions.some((action) => actionRow(action)?.tool?.test(part) === true || hasWord(action, part))
+  const isAct = (part: string): boolean => actions.some((action) => isNameOf(part, action))
   const isObject = (part: string): boolean => contentWords(part).some((word) => words.has(word))
   return (
     parts.length >= LEAST_WORDS &&
@@ -152,8 +154,6 @@ function isNamedByRule(step: CallStep, { words, actions }: Extract<Condition, { 
     parts.some((part) => isObject(part) && !isAct(part))
   )
 }
-
-const hasWord = (action: Action, part: string): boolean => part.replace(actionRow(action)?.words ?? /$^/u, '') === ''
 
 /** A condition that earlier steps decide. */
 export interface Before {

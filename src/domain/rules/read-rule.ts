@@ -4,7 +4,7 @@
  */
 import { clausesOf, isNegated } from '../text/cues.js'
 import { contentWords } from '../text/content-words.js'
-import { ACTIONS, type Action } from './actions.js'
+import { ACTIONS, actionsIn, withoutActions, type Action } from './actions.js'
 import { areasOf, FAMILIES, isProgram, targetsOf, type Target } from './targets.js'
 
 /** Languages of answers that can be recognized. */
@@ -60,9 +60,9 @@ const BEFORE =
   /(?<![\p{L}])(?:before (?:every|each|any|you|a|the)?|prior to|vor (?:jedem|jeder|dem|der)|bevor (?:du|sie)?|antes de(?: cada)?|avant (?:de|chaque))(?![\p{L}])|(?:する)?前に|之前|前/iu
 const CONDITIONAL =
   /(?<![\p{L}])(?:unless|except|if|when(?:ever)?|while|until|außer|wenn|falls|solange|bis|salvo|excepto|si|cuando|mientras|hasta)(?![\p{L}])|除非|如果|場合|なら|限り|まで/iu
-/** A time of day, or a day: in which zone is not said. */
+/** A time of day: in which zone is not said. */
 const TIMES =
-  /(?<![\p{L}])(?:between \d|after \d{1,2}(?::\d\d|\s?[ap]m)|before \d{1,2}(?::\d\d|\s?[ap]m)|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekends?|nights?|office hours|uhr|montags?|dienstags?|mittwochs?|donnerstags?|freitags?|samstags?|sonntags?|wochenende\p{L}*|lunes|martes|miércoles|jueves|viernes|sábados?|domingos?|fin de semana|de la (?:mañana|tarde|noche))(?![\p{L}])|\d\s?[時点]|[月火水木金土日]曜|周[一二三四五六日末]|星期|週末/iu
+  /(?<![\p{L}])(?:between \d|after \d{1,2}(?::\d\d|\s?[ap]m)|before \d{1,2}(?::\d\d|\s?[ap]m)|nights?|office hours|uhr|fin de semana|de la (?:mañana|tarde|noche))(?![\p{L}])|\d\s?[時点]/iu
 
 /** The rule forbids leaving something out: the names in it are wanted. */
 const LEAVES_OUT =
@@ -108,21 +108,6 @@ const ANSWERS =
   /(?<![\p{L}])(?:answer|reply|respond|speak|talk|write to me|explain|communicate|antwort\p{L}*|sprich|schreib\p{L}* mir|respond\p{L}*|contest\p{L}*|habla\p{L}*|répond\p{L}*)(?![\p{L}])|答え|返事|返信|回答|説明|回复|답변|대답/iu
 const CAPS =
   /(?<![\p{L}])(?:cap(?:ped)?|at most|as far as|no bigger|no higher|and no more|nothing above|past that|no more than|not more than|maximum|max|up to|limit(?:ed)?|under|below|above|over|exceed\p{L}*|more than|höchstens|maximal|nicht über|über|como (?:máximo|mucho)|más de|tope|superar|pasar de)(?![\p{L}])|上限|以内|以下|最大|まで|超え|最多|不超过|超过/iu
-
-const matches = (pattern: RegExp, text: string): boolean =>
-  new RegExp(pattern.source, pattern.flags.replace('g', '')).test(text)
-
-/** The actions that a clause names. */
-function actionsIn(clause: string): Action[] {
-  let rest = clause.toLowerCase()
-  const found: Action[] = []
-  for (const { action, words } of ACTIONS) {
-    if (!matches(words, rest)) continue
-    found.push(action)
-    rest = rest.replaceAll(words, ' ')
-  }
-  return found
-}
 
 const TELLING = new Set<Action>(ACTIONS.flatMap(({ action, isTelling }) => (isTelling === true ? [action] : [])))
 const BRANCH_ACTIONS: ReadonlySet<Action> = new Set(['push', 'forcePush', 'commit', 'merge', 'rebase', 'deploy'])
@@ -201,8 +186,7 @@ function isLimited({ text, targets }: Clause): boolean {
   const lower = text.toLowerCase()
   const at = Math.min(...targets.map((target) => lower.indexOf(target.text)).filter((index) => index >= 0))
   if (!Number.isFinite(at)) return false
-  let before = lower.slice(0, at)
-  for (const { words } of ACTIONS) before = before.replaceAll(words, ' \0 ')
+  const before = withoutActions(lower.slice(0, at), ' \0 ')
   const from = before.lastIndexOf('\0')
   if (from < 0) return false
   const between = before.slice(from + 1)
@@ -216,8 +200,7 @@ function isLimited({ text, targets }: Clause): boolean {
 function unexplained({ text, targets }: Clause): readonly string[] {
   let rest = text.toLowerCase()
   for (const { text: target } of targets) rest = rest.replaceAll(target, ' ')
-  for (const { words } of ACTIONS) rest = rest.replaceAll(words, ' ')
-  return contentWords(rest.replaceAll(new RegExp(ASKS.source, 'giu'), ' ')).filter(
+  return contentWords(withoutActions(rest).replaceAll(new RegExp(ASKS.source, 'giu'), ' ')).filter(
     (word) => !ANY_OBJECT.has(word) && !/^(?:prod|live|stag)/u.test(word),
   )
 }
@@ -241,7 +224,7 @@ function forbidding(clause: Clause, before: readonly Clause[]): Condition | stri
   // "The payouts table is off limits: no writes to it."
   const last = before.findLast((each) => each.targets.length > 0)
   const isAct = actions.length > 0 || FORBIDS.test(clause.text)
-  if (last !== undefined && isAct && (last.isForbidding || refersBack(clause)))
+  if (last !== undefined && isAct && (last.isForbidding || isReference(clause.text)))
     return { kind: 'forbid', actions, targets: last.targets }
   const areas = areasOf(clause.text)
   if (areas.length > 0 && actions.includes('delete') && isOfAction(clause))
@@ -254,9 +237,6 @@ function forbidding(clause: Clause, before: readonly Clause[]): Condition | stri
 const REFERS =
   /(?<![\p{L}])(?:it|its|that|those|these|them|there|this (?:file|folder|table|one)|darin|dort|daran|davon|die|das|diese[rnsm]?|ihn|allí|ahí|lo|la|los|las|eso|esa|ese)(?![\p{L}])|それ|そこ|これ|它|那里|这里|里面|其/iu
 const MOST_UNSPACED_REFERENCE = 10
-
-/** Whether a clause without a name is about the one that an earlier clause names. */
-const refersBack = ({ text }: Clause): boolean => isReference(text)
 
 /** Whether a text says "it" or "there" of something that it does not name. */
 export const isReference = (text: string): boolean =>
@@ -396,7 +376,7 @@ export function readRule(given: string): ReadRule {
   const asks = ASKS.test(rule) && ASKS_FIRST.test(rule)
   const window = windowOf(rule, clauses)
   if (window !== undefined) return { conditions: [window] }
-  if (conditions.length === 0 && TIMES.test(rule))
+  if (conditions.length === 0 && (TIMES.test(rule) || WEEKDAY.test(rule)))
     return { conditions: [], unjudged: 'it names a time, and calls do not have the time zone' }
   for (const [at, clause] of clauses.entries()) {
     const before = clauses.slice(0, at)

@@ -125,7 +125,7 @@ export function targetsOf(clause: string, withBranches: boolean): readonly Targe
 }
 
 /** In lower case, but for short flags: `-D` and `-d` are two. */
-const cased = (text: string): string =>
+export const cased = (text: string): string =>
   text.replaceAll(/\S+/gu, (word) => (/^-[A-Za-z]+$/u.test(word) ? word : word.toLowerCase()))
 
 /** The area that a clause without names speaks of. */

@@ -1,7 +1,7 @@
 /** What a tool call does: its use, its subject and the files, whatever the program calls the tool and its arguments. */
 import { quote } from '../text/quote.js'
 import { commandOf, type Answer } from './shell.js'
-import { seemsToRead, shapeOf, type ToolUse } from './tool-shapes.js'
+import { seemsToRead, shapeOf, type ToolShape, type ToolUse } from './tool-shapes.js'
 
 /** A call, as far as its use depends on it. */
 export interface NamedCall {
@@ -93,7 +93,7 @@ const textIn = (value: unknown): string => {
   if (typeof value === 'string') return value
   // A command may be a list of words: in ["bash", "-lc", "ls"] the last one is run.
   if (Array.isArray(value) && value.every((word): word is string => typeof word === 'string'))
-    return /^(?:ba|z|da)?sh$/u.test(value[0] ?? '') && /^-\w*c$/u.test(value[1] ?? '')
+    return /^(?:\S*\/)?(?:ba|z|da)?sh$/u.test(value[0] ?? '') && /^-\w*c$/u.test(value[1] ?? '')
       ? value.slice(2).join(' ')
       : value.join(' ')
   return canonical(value)
@@ -114,14 +114,24 @@ function questionOf(value: unknown): string {
   return ''
 }
 
+/** The argument that names the subject of a call. */
+const subjectIn = (values: Arguments, shape: ToolShape | undefined): unknown =>
+  shape?.subject.map((key) => values[key]).find(isFilled) ?? (shape === undefined ? undefined : values['value'])
+
+/** The whole command of a call of a shell; undefined if the tool is none, or the call has no command. */
+export function shellCommandOf(call: NamedCall): string | undefined {
+  const shape = shapeOf(call.name)
+  const command = shape?.use === 'shell' ? subjectIn(argumentsOf(call), shape) : undefined
+  return command === undefined ? undefined : textIn(command)
+}
+
 /** The use, the subject and the key of a call. */
 export function queryOf(call: NamedCall): CallQuery {
   const values = argumentsOf(call)
   const shape = shapeOf(call.name)
   const inBackground =
     values['run_in_background'] === true || values['is_background'] === true || values['background'] === true
-  const subjectValue =
-    shape?.subject.map((key) => values[key]).find(isFilled) ?? (shape === undefined ? undefined : values['value'])
+  const subjectValue = subjectIn(values, shape)
   const subject = quote(subjectValue === undefined ? canonical(withoutWords(values)) : textIn(subjectValue), 110)
   const by = shape?.by === undefined ? undefined : values[shape.by.argument]
   const use: CallQuery['use'] = (typeof by === 'string' ? shape?.by?.values[by] : undefined) ?? shape?.use ?? 'other'

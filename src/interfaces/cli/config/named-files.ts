@@ -1,6 +1,6 @@
 /** Reads files named in settings. Errors name the setting. */
-import { LedgerError } from '../../../lib/ledger-error.js'
-import { readdir, readFile } from 'node:fs/promises'
+import { isLedgerError, LedgerError } from '../../../lib/ledger-error.js'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
 import { either as E } from 'fp-ts'
 import { strictJson } from '../../../lib/json.js'
@@ -11,21 +11,23 @@ import { codeOf, sentenceOf } from '../../../ports/store-error.js'
 export const badConfig = (source: string, detail: string): LedgerError =>
   new LedgerError('BadConfig', `${source} ${detail}`)
 
-function unreadable(error: unknown): string {
-  const code = codeOf(error)
-  return code === 'ENOENT'
-    ? 'does not exist'
-    : code === 'EISDIR'
-      ? 'is a directory'
-      : code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
-        ? 'is not UTF-8 text'
-        : `cannot be read: ${sentenceOf(error)}`
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  EISDIR: 'is a directory',
+  ELOOP: 'is a symbolic link that leads to itself',
+  EACCES: 'cannot be read: permission denied',
+  ERR_ENCODING_INVALID_ENCODED_DATA: 'is not UTF-8 text',
 }
+
+const unreadable = (error: unknown): string => REASONS[codeOf(error) ?? ''] ?? `cannot be read: ${sentenceOf(error)}`
 
 /** A suggestion for a missing file: the most similar name in the same directory. */
 export async function similarFile(path: string): Promise<string> {
   return didYouMean(nameMeant(basename(path), await readdir(dirname(resolve(path))).catch(() => [])))
 }
+
+/** A file that is no larger than one that a person writes: settings, prompts, rules. */
+const MOST_BYTES = 1_000_000
 
 /**
  * Reads a text file named in the setting `what`. Invalid UTF-8 is an error, because replacement characters would go to
@@ -35,8 +37,11 @@ export async function readNamed(file: string, from: string, what: string): Promi
   if (file.trim() === '') throw badConfig(what, 'needs a file name')
   const path = resolve(from, file)
   try {
+    // A pipe has no size: `--rules <(command)`.
+    if ((await stat(path)).size > MOST_BYTES) throw badConfig(what, `names ${path}, which has more than 1 MB`)
     return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path))
   } catch (error) {
+    if (isLedgerError(error)) throw error
     throw badConfig(
       what,
       `names ${path}, which ${unreadable(error)}${codeOf(error) === 'ENOENT' ? await similarFile(path) : ''}`,
