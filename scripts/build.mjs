@@ -49,6 +49,7 @@ async function makeTemplate() {
 const words = process.argv.slice(2).filter((word) => word !== '--without-types')
 const withTypes = !process.argv.includes('--without-types')
 const types = join(dist, 'types')
+const GUARD = 'src/interfaces/cli/hook/guard-main.ts'
 /** Code that several entry points share, or import when they run. */
 const CHUNKS = 'src/chunks'
 /** Files for browsers. */
@@ -86,6 +87,8 @@ const entries = () => [
   'src/interfaces/cli/resident-main.ts',
   'src/interfaces/cli/hook/main.ts',
   'src/interfaces/cli/hook/worker-main.ts',
+  'src/interfaces/cli/hook/guarded-rules.ts',
+  'src/interfaces/cli/hook/second-look.ts',
 ]
 
 /** Checks the types, and writes the declarations that the package needs. Returns the status of the compiler. */
@@ -291,13 +294,10 @@ async function licences() {
  */
 async function forNode() {
   const { dependencies, peerDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
-  const { metafile } = await build({
-    entryPoints: entries().map((file) => join(root, file)),
+  const options = {
     outdir: dist,
     outbase: root,
-    chunkNames: `${CHUNKS}/[name]-[hash]`,
     bundle: true,
-    splitting: true,
     external: Object.keys({ ...dependencies, ...peerDependencies }).flatMap((name) =>
       BUNDLED.includes(name) ? [] : [name, `${name}/*`],
     ),
@@ -321,7 +321,25 @@ async function forNode() {
     metafile: true,
     plugins: [importZodByParts],
     absWorkingDir: root,
-  })
+  }
+  const builds = await Promise.all([
+    build({
+      ...options,
+      entryPoints: entries().map((file) => join(root, file)),
+      chunkNames: `${CHUNKS}/[name]-[hash]`,
+      splitting: true,
+    }),
+    // Before each call of an agent, this process starts: one file loads faster than its chunks.
+    build({
+      ...options,
+      entryPoints: [join(root, GUARD)],
+      external: [...options.external, './guarded-rules.js', './second-look.js'],
+    }),
+  ])
+  const metafile = {
+    inputs: Object.assign({}, ...builds.map((each) => each.metafile.inputs)),
+    outputs: Object.assign({}, ...builds.map((each) => each.metafile.outputs)),
+  }
   const packages = Object.keys(metafile.inputs).flatMap(
     (file) => /node_modules\/((?:@[^/]+\/)?[^/]+)/u.exec(file)?.[1] ?? [],
   )

@@ -1,7 +1,7 @@
 /** The part of the ledger's interface that concerns the rules of the user. */
 import type { OptionsOf } from '../schema/call.js'
 import type * as calls from '../schema/calls/rules.js'
-import type { Rule } from '../domain/rules/rule.js'
+import type { Rule, RuleScope } from '../domain/rules/rule.js'
 
 export type {
   CheckedRule,
@@ -11,6 +11,7 @@ export type {
   Rule,
   RuleBreak,
   RuleCheck,
+  RuleScope,
   RuleSource,
   RuleVerdict,
   Standing,
@@ -22,8 +23,12 @@ export type { RuleFile } from '../schema/calls/rules.js'
 export type ListRulesOptions = OptionsOf<typeof calls.listRules>
 /** Options of a check. */
 export type CheckRulesOptions = OptionsOf<typeof calls.checkRules>
-/** Actor and request of a change of rules. */
+/** Options of a list of confirmed rules. */
+export type ConfirmedRulesOptions = OptionsOf<typeof calls.confirmedRules>
+/** The scope of a rule, with the actor and the request of its change. */
 export type RecordRuleOptions = OptionsOf<typeof calls.addRule>
+/** Actor and request of a change of rules. */
+export type DropRuleOptions = OptionsOf<typeof calls.dropRule>
 
 /** The rules of a conversation. */
 export interface RuleList {
@@ -31,6 +36,8 @@ export interface RuleList {
   readonly conversationId: string
   /** The last event that was read. */
   readonly revision: number
+  /** The project folder, if a program recorded it. */
+  readonly project?: string
   /** Its rules, in order of their first statement. */
   readonly rules: readonly Rule[]
 }
@@ -43,6 +50,8 @@ export interface RecordedRule {
   readonly revision: number
   /** Id of the rule. */
   readonly rule: string
+  /** The sessions that it is about; absent for a dropped rule. */
+  readonly scope?: RuleScope
 }
 
 /** The counts of a check. */
@@ -66,6 +75,11 @@ export interface LedgerRules {
   /** The rules that a conversation states, in the user's words, also those that were dropped. */
   list(conversationId: string, options?: ListRulesOptions): Promise<RuleList>
   /**
+   * The rules that people confirmed or added and that nobody took back, of all conversations that have one. With
+   * `project`: those that apply to sessions in this folder.
+   */
+  confirmed(options?: ConfirmedRulesOptions): Promise<readonly RuleList[]>
+  /**
    * Compares the calls of a conversation, or of all, with the rules that were in force and not dropped.
    * `onConversation` gets the rules and breaks of each conversation.
    */
@@ -73,7 +87,7 @@ export interface LedgerRules {
   /** Records that a rule of the conversation applies. Errors: `NoSuchRule`. */
   confirm(conversationId: string, rule: string, options?: RecordRuleOptions): Promise<RecordedRule>
   /** Records that a sentence is no rule, or no longer applies. It is not checked. Errors: `NoSuchRule`. */
-  drop(conversationId: string, rule: string, options?: RecordRuleOptions): Promise<RecordedRule>
+  drop(conversationId: string, rule: string, options?: DropRuleOptions): Promise<RecordedRule>
   /**
    * Adds a rule for the calls from now on, at most 2,000 characters. If a rule of the conversation has the same text,
    * it is confirmed instead.

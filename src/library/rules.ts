@@ -1,17 +1,21 @@
 /** The rules of the user: those that conversations state, the judgements of people about them, and the calls that broke them. */
 import type { Command } from '../domain/decide/index.js'
 import type { Provenance } from '../domain/events/codec.js'
+import { CONVERSATION_PREFIX, conversationOf } from '../domain/values/ids.js'
+import { isInFolder } from '../lib/is-in-folder.js'
+import { withoutUndefined } from '../lib/without-undefined.js'
 import { nameMeant } from '../domain/text/known-names.js'
 import { conversationsOfLog } from '../application/recording/conversation-streams.js'
 import type { Conversations } from '../application/recording/handle-command.js'
+import type { Log } from '../application/recording/load-conversation.js'
 import { checkRules } from '../application/rules/check-rules.js'
 import { rulesOfFile, type ReadableRule } from '../application/rules/find-rules.js'
 import { readRules } from '../application/rules/rule-fold.js'
-import { MOST_CHARACTERS_OF_RULE, type Rule, type RuleCheck } from '../domain/rules/rule.js'
+import { MOST_CHARACTERS_OF_RULE, type Rule, type RuleCheck, type RuleScope } from '../domain/rules/rule.js'
 import * as calls from '../schema/calls/rules.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { LedgerRules, RecordedRule, RuleTotals } from './ledger-rules.js'
+import type { LedgerRules, RecordedRule, RuleList, RuleTotals } from './ledger-rules.js'
 import type { Lookup } from './lookup.js'
 import { bad, nameGiven } from './options.js'
 import type { LedgerParts } from './parts.js'
@@ -63,13 +67,41 @@ const noSuchRule = (conversationId: string, rule: string, known: readonly Rule[]
   return problem({ kind: 'NoSuchRule', conversationId, rule, ...(nearest === undefined ? {} : { nearest }) })
 }
 
+/** The rules of a conversation. */
+async function listOf(log: Log, conversationId: string, files: readonly ReadableRule[] = []): Promise<RuleList> {
+  const { revision, rules, project } = await readRules(log, conversationId, files)
+  return { conversationId, revision, ...withoutUndefined({ project }), rules: rules.map(({ rule }) => rule) }
+}
+
+/** The conversations in which people judged or added rules, in order of their ids. */
+async function judgedConversations({ store }: Log): Promise<readonly string[]> {
+  const found = new Set<string>()
+  for await (const { type, stream } of store.readPositions({ prefix: CONVERSATION_PREFIX }))
+    if (type === 'RuleJudged' || type === 'RuleAdded') found.add(conversationOf(stream) ?? '')
+  return [...found].toSorted()
+}
+
+const isInForce = ({ standing, takenBack }: Rule): boolean => standing === 'confirmed' && takenBack === undefined
+
+/** Whether a rule applies to sessions in a folder. */
+const isFor = ({ scope }: Rule, project: string | undefined, folder: string | undefined): boolean =>
+  folder === undefined ||
+  scope === 'everywhere' ||
+  (scope === 'project' && project !== undefined && isInFolder(folder, project))
+
+/** The scope that a rule gets. */
+function scopeOf(project: string | undefined, wanted: RuleScope | undefined): RuleScope {
+  if (wanted === 'project' && project === undefined)
+    throw bad('scope', 'is project, but the conversation has no project folder: use conversation or everywhere')
+  return wanted ?? (project === undefined ? 'conversation' : 'project')
+}
+
 export function createRules(parts: RulesParts): LedgerRules {
   const { log, conversations, gate, freshness, lookup, provenanceOf } = parts
 
   async function rulesIn(conversationId: string, files: readonly ReadableRule[] = []) {
     await lookup.isThere(conversationId)
-    const { revision, rules } = await readRules(log, conversationId, files)
-    return { revision, rules: rules.map(({ rule }) => rule) }
+    return await listOf(log, conversationId, files)
   }
 
   async function record(conversationId: string, command: Command, provenance: Provenance): Promise<number> {
@@ -83,20 +115,34 @@ export function createRules(parts: RulesParts): LedgerRules {
     conversationId: string,
     ruleId: string,
     provenance: Provenance,
+    wanted?: RuleScope,
   ): Promise<RecordedRule> {
     const id = nameGiven('rule', ruleId)
-    const { revision, rules } = await rulesIn(conversationId)
+    const { revision, rules, project } = await rulesIn(conversationId)
     const known = rules.find((rule) => rule.id === id)
     if (known === undefined) throw noSuchRule(conversationId, id, rules)
-    if (known.standing === judgement) return { conversationId, revision, rule: id }
-    const command = { type: 'JudgeRule', rule: id, judgement } as const
-    return { conversationId, revision: await record(conversationId, command, provenance), rule: id }
+    const scope = judgement === 'dropped' ? undefined : scopeOf(project, wanted)
+    if (known.standing === judgement && (scope === undefined || scope === known.scope))
+      return { conversationId, revision, rule: id, ...withoutUndefined({ scope }) }
+    const command = { type: 'JudgeRule', rule: id, judgement, ...withoutUndefined({ scope }) } as const
+    const recorded = await record(conversationId, command, provenance)
+    return { conversationId, revision: recorded, rule: id, ...withoutUndefined({ scope }) }
   }
 
   return {
     async list(conversationId, options) {
       const { files } = gate.enter(calls.listRules, options)
-      return { conversationId, ...(await rulesIn(conversationId, rulesOf(files))) }
+      return await rulesIn(conversationId, rulesOf(files))
+    },
+    async confirmed(options) {
+      const { project } = gate.enter(calls.confirmedRules, options)
+      const lists: RuleList[] = []
+      for (const id of await judgedConversations(log)) {
+        const list = await listOf(log, id)
+        const rules = list.rules.filter((rule) => isInForce(rule) && isFor(rule, list.project, project))
+        if (rules.length > 0) lists.push({ ...list, rules })
+      }
+      return lists
     },
     async check(conversationId, options) {
       const { files, since, onConversation } = gate.enter(calls.checkRules, options)
@@ -112,20 +158,22 @@ export function createRules(parts: RulesParts): LedgerRules {
     },
     async confirm(conversationId, rule, options) {
       const by = gate.enter(calls.confirmRule, options)
-      return await judge('confirmed', conversationId, rule, provenanceOf(by))
+      return await judge('confirmed', conversationId, rule, provenanceOf(by), by.scope)
     },
     async drop(conversationId, rule, options) {
       const by = gate.enter(calls.dropRule, options)
       return await judge('dropped', conversationId, rule, provenanceOf(by))
     },
     async add(conversationId, text, options) {
-      const provenance = provenanceOf(gate.enter(calls.addRule, options))
+      const by = gate.enter(calls.addRule, options)
+      const provenance = provenanceOf(by)
       const added = addedText(text)
-      const { rules } = await rulesIn(conversationId)
+      const { rules, project } = await rulesIn(conversationId)
       const known = rules.find((rule) => rule.text === added && rule.takenBack === undefined)
-      if (known !== undefined) return await judge('confirmed', conversationId, known.id, provenance)
-      const revision = await record(conversationId, { type: 'AddRule', text: added }, provenance)
-      return { conversationId, revision, rule: `r${String(revision)}` }
+      if (known !== undefined) return await judge('confirmed', conversationId, known.id, provenance, by.scope)
+      const scope = scopeOf(project, by.scope)
+      const revision = await record(conversationId, { type: 'AddRule', text: added, scope }, provenance)
+      return { conversationId, revision, rule: `r${String(revision)}`, scope }
     },
   }
 }

@@ -16,7 +16,14 @@ function presenceOf(rule: string, summary: string): Presence | undefined {
     before: [message],
     after: [],
   })
-  const given = ruleOf({ id: 'r1.1', text: rule, source: 'statement', standing: 'found', since: {} })
+  const given = ruleOf({
+    id: 'r1.1',
+    text: rule,
+    source: 'statement',
+    standing: 'found',
+    since: {},
+    scope: 'conversation',
+  })
   return context.find([{ ...given, statedBy: [message] }])[0]?.presence
 }
 

@@ -35,7 +35,7 @@ export const statedAt = ({ revision, messageId, at }: ReportMessage): StatedAt =
 })
 
 /** A rule before its words are read. */
-type GivenRule = Pick<Rule, 'id' | 'text' | 'source' | 'since' | 'standing'>
+type GivenRule = Pick<Rule, 'id' | 'text' | 'source' | 'since' | 'standing' | 'scope'>
 
 /** A rule that nothing is known of but its words. */
 export function ruleOf(given: GivenRule): Pick<ReadableRule, 'rule' | 'conditions'> {
@@ -90,6 +90,7 @@ export function rulesIn(message: ReportMessage): ReadableRule[] {
       id: `r${String(message.revision)}.${String(number)}`,
       source: found.source,
       standing: 'found' as const,
+      scope: 'conversation' as const,
       since: statedAt(message),
     }
     return [{ ...withReference({ ...given, text: flat(sentence) }, sentences[at - 1]), statedBy: [message] }]
@@ -120,7 +121,14 @@ export function rulesOfFile(name: string, text: string): ReadableRule[] {
     const id = `${name}:${String(at + 1)}`
     return [
       {
-        ...ruleOf({ id, text: words, source: 'file', standing: 'found', since: { file: name, line: at + 1 } }),
+        ...ruleOf({
+          id,
+          text: words,
+          source: 'file',
+          standing: 'found',
+          scope: 'project',
+          since: { file: name, line: at + 1 },
+        }),
         statedBy: [],
       },
     ]

@@ -7,46 +7,34 @@ import { initialState } from '../../domain/conversation/conversation.js'
 import type { RecordedEvent } from '../../domain/events/index.js'
 import { remainingAfter, summaryAfter, toReportMessage } from '../loss-report/compaction-reports.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
-import { quote } from '../../domain/text/quote.js'
 import { findEstimator } from '../recording/estimators.js'
 import { decodeEvent, isOfType, isReplacement } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
 import { ERASED } from '../../domain/events/texts.js'
 import type { EventData } from '../../domain/events/index.js'
 import { conversationStream } from '../../domain/values/ids.js'
-import type { PresenceAfter } from '../../domain/rules/rule.js'
-import { keyOf, ruleOf, rulesIn, statedAt, type ReadableRule } from './find-rules.js'
-import { isByUser } from '../working-state/statements.js'
-import { mayTakeBack, permissionIn } from './permission.js'
-import { RuleContext, type Found } from './presence.js'
-
-/** A rule while the conversation is read. */
-export interface FollowedRule extends ReadableRule {
-  readonly presences: readonly PresenceAfter[]
-  /** For an added rule: whether it was in the context when it was added. */
-  readonly whenAdded?: Found
-}
+import { ruleOf, type ReadableRule } from './find-rules.js'
+import { RuleContext } from './presence.js'
+import { FollowedRules, type FollowedRule } from './followed-rules.js'
 
 export class RuleFold {
   readonly #fold: Fold
-  readonly #rules = new Map<string, FollowedRule>()
-  /** The id of the rule in force with the same content. */
-  readonly #inForce = new Map<string, string>()
-  #messages = new Map<string, ReportMessage>()
+  readonly #stated: FollowedRules
   #revision = -1
+  #project: string | undefined
 
   constructor(conversationId: string, ofFiles: readonly ReadableRule[]) {
     this.#fold = new Fold(initialState(conversationId, findEstimator))
-    for (const rule of ofFiles) this.#begin({ ...rule, presences: [] })
+    this.#stated = new FollowedRules(ofFiles)
   }
 
   get rules(): readonly FollowedRule[] {
-    return [...this.#rules.values()]
+    return this.#stated.rules
   }
 
   /** The messages that were not withdrawn, in order. */
   get messages(): readonly ReportMessage[] {
-    return [...this.#messages.values()]
+    return this.#stated.messages
   }
 
   get revision(): number {
@@ -57,81 +45,40 @@ export class RuleFold {
     return this.#fold.state.cycles
   }
 
+  /** The project folder, if a program recorded it. */
+  get project(): string | undefined {
+    return this.#project
+  }
+
   take(event: RecordedEvent): void {
     this.#fold.take(event)
     this.#revision = event.revision
-    if (isOfType(event, 'MessageAppended')) this.#message(toReportMessage({ ...event.data, revision: event.revision }))
-    else if (isOfType(event, 'MessagesWithdrawn')) this.#withdraw(event.data.messages.map(({ messageId }) => messageId))
+    if (isOfType(event, 'MessageAppended'))
+      this.#stated.take(toReportMessage({ ...event.data, revision: event.revision }))
+    else if (isOfType(event, 'MessagesWithdrawn'))
+      this.#stated.withdraw(event.data.messages.map(({ messageId }) => messageId))
+    else if (isOfType(event, 'ConversationObserved')) this.#project = notErased(event.data.cwd)
     else if (isOfType(event, 'RuleJudged')) this.#judge(event.data)
     else if (isOfType(event, 'RuleAdded')) this.#add(event)
     else if (isOfType(event, 'MessagesPruned') || isReplacement(event)) this.#compacted(event.revision)
   }
 
-  #begin(rule: FollowedRule): void {
-    this.#rules.set(rule.rule.id, rule)
-    this.#inForce.set(keyOf(rule), rule.rule.id)
-  }
-
-  #message(message: ReportMessage): void {
-    this.#messages.set(message.messageId, message)
-    if (isByUser(message) && mayTakeBack(message)) this.#takeBack(message)
-    for (const found of rulesIn(message)) {
-      const known = this.#rules.get(this.#inForce.get(keyOf(found)) ?? '')
-      // A rule that was taken back and is stated again is a rule of its own.
-      if (known === undefined) this.#begin({ ...found, presences: [] })
-      else this.#rules.set(known.rule.id, { ...known, statedBy: [...known.statedBy, message] })
-    }
-  }
-
-  /** Ends the rules that a message of the user takes back. */
-  #takeBack(message: ReportMessage): void {
-    for (const id of this.#inForce.values()) {
-      const known = this.#rules.get(id)
-      if (known === undefined || permissionIn(message, undefined, known.conditions) !== 'for good') continue
-      const takenBack = { ...statedAt(message), text: quote(message.ownText) }
-      this.#rules.set(id, { ...known, rule: { ...known.rule, takenBack } })
-      this.#inForce.delete(keyOf(known))
-    }
-  }
-
-  /** Takes back messages: the rules that only they stated, and what they took back. */
-  #withdraw(messageIds: readonly string[]): void {
-    const ids = new Set(messageIds)
-    for (const id of ids) this.#messages.delete(id)
-    for (const known of this.#rules.values()) {
-      const { rule, statedBy: before } = known
-      const statedBy = before.filter(({ messageId }) => !ids.has(messageId))
-      if (before.length > 0 && statedBy.length === 0) {
-        this.#rules.delete(rule.id)
-        if (this.#inForce.get(keyOf(known)) === rule.id) this.#inForce.delete(keyOf(known))
-        continue
-      }
-      const [first] = statedBy
-      const { takenBack, ...others } = rule
-      const isTakenBack = takenBack !== undefined && !ids.has(takenBack.messageId ?? '')
-      const since = first === undefined || first === before[0] ? rule.since : statedAt(first)
-      this.#rules.set(rule.id, {
-        ...known,
-        statedBy,
-        rule: { ...others, since, ...(isTakenBack ? { takenBack } : {}) },
-      })
-      if (takenBack !== undefined && !isTakenBack) this.#inForce.set(keyOf(known), rule.id)
-    }
-  }
-
   /** Takes the judgement of a person. The newest one counts. */
-  #judge({ rule: id, judgement }: EventData<'RuleJudged'>): void {
-    const known = this.#rules.get(id)
-    if (known !== undefined) this.#rules.set(id, { ...known, rule: { ...known.rule, standing: judgement } })
+  #judge({ rule: id, judgement, scope = 'conversation' }: EventData<'RuleJudged'>): void {
+    this.#stated.change(id, (known) => ({ ...known, rule: { ...known.rule, standing: judgement, scope } }))
   }
 
-  #add({ data: { text }, revision, metadata: { recordedAt } }: RecordedEvent<'RuleAdded'>): void {
+  #add({
+    data: { text, scope = 'conversation' },
+    revision,
+    metadata: { recordedAt },
+  }: RecordedEvent<'RuleAdded'>): void {
     if (text === ERASED) return
     const id = `r${String(revision)}`
     const since = { revision, at: recordedAt }
-    const added = { ...ruleOf({ id, text, source: 'added', standing: 'confirmed', since }), statedBy: [] }
+    const added = { ...ruleOf({ id, text, source: 'added', standing: 'confirmed', scope, since }), statedBy: [] }
     const [whenAdded] = this.#context().find([added])
-    this.#begin({ ...added, presences: [], ...(whenAdded === undefined ? {} : { whenAdded }) })
+    this.#stated.begin({ ...added, presences: [], ...(whenAdded === undefined ? {} : { whenAdded }) })
   }
 
   /** The context of the model. */
@@ -149,15 +96,20 @@ export class RuleFold {
   /** Looks for each rule in the context after a compaction. */
   #compacted(revision: number): void {
     const after = this.#fold.state
-    const wanted = [...this.#rules].filter(([, { rule }]) => rule.takenBack === undefined)
-    const found = this.#context().find(wanted.map(([, rule]) => rule))
-    for (const [at, [key, known]] of wanted.entries()) {
+    const wanted = this.rules.filter(({ rule }) => rule.takenBack === undefined)
+    const found = this.#context().find(wanted)
+    for (const [at, { rule }] of wanted.entries()) {
       const seen = found[at]
       if (seen === undefined) continue
-      this.#rules.set(key, { ...known, presences: [...known.presences, { cycle: after.cycles, revision, ...seen }] })
+      this.#stated.change(rule.id, (known) => ({
+        ...known,
+        presences: [...known.presences, { cycle: after.cycles, revision, ...seen }],
+      }))
     }
   }
 }
+
+const notErased = (text: string | undefined): string | undefined => (text === ERASED ? undefined : text)
 
 /**
  * Reads the rules of a conversation.

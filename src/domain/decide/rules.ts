@@ -8,12 +8,12 @@ export interface JudgeRule extends EventData<'RuleJudged'> {
   readonly type: 'JudgeRule'
 }
 
-export const judgeRule = (_state: Conversation, { rule, judgement }: JudgeRule): Decision =>
-  E.right([{ type: 'RuleJudged', data: { rule, judgement } }])
+export const judgeRule = (_state: Conversation, { type: _type, ...data }: JudgeRule): Decision =>
+  E.right([{ type: 'RuleJudged', data }])
 
 export interface AddRule extends EventData<'RuleAdded'> {
   readonly type: 'AddRule'
 }
 
-export const addRule = (_state: Conversation, { text }: AddRule): Decision =>
-  E.right([{ type: 'RuleAdded', data: { text } }])
+export const addRule = (_state: Conversation, { type: _type, ...data }: AddRule): Decision =>
+  E.right([{ type: 'RuleAdded', data }])

@@ -25,7 +25,7 @@ function keyOf(condition: Condition): string {
     case 'window':
       return `window ${sorted(condition.actions)} ${keyOfTargets(condition.targets)} ${String(condition.from)} ${String(condition.to)} ${String(condition.isAllowed)}`
     case 'tool':
-      return `tool ${sorted([...condition.words])}`
+      return `tool ${sorted(condition.words)}`
     case 'language':
       return `language ${condition.language}`
   }

@@ -86,7 +86,13 @@ function actionsOf(actions: readonly Action[], targets: readonly Target[]): read
   return actions.length > 0 ? ['use', 'change'] : ['change']
 }
 
+/** Whether a step runs the program that a rule names: a name of its own, or a file. */
+const runsProgram = (step: CallStep, { kind, text }: Target): boolean =>
+  (kind === 'name' && programOf(step) === text) || (kind === 'path' && isUnder(step.command?.[0] ?? '', text))
+
 function isForbidden(step: CallStep, actions: readonly Action[], targets: readonly Target[]): boolean {
+  if (actions.includes('run') && step.actions.has('run') && targets.some((target) => runsProgram(step, target)))
+    return true
   const wanted = actionsOf(actions, targets)
   const reads = wanted.includes('read')
   // A program or a command is not to be run, whatever it does. A dry run has no action `run`.
@@ -147,7 +153,7 @@ function isNamedByRule(step: CallStep, { words, actions }: Extract<Condition, { 
   if (step.command !== undefined || step.reads || step.tool === undefined) return false
   const parts = step.tool.split(/[^\p{L}\p{N}]+/u).filter((part) => part !== '' && !OF_ANY_TOOL.has(part))
   const isAct = (part: string): boolean => actions.some((action) => isNameOf(part, action))
-  const isObject = (part: string): boolean => contentWords(part).some((word) => words.has(word))
+  const isObject = (part: string): boolean => contentWords(part).some((word) => words.includes(word))
   return (
     parts.length >= LEAST_WORDS &&
     parts.every((part) => isObject(part) || isAct(part)) &&

@@ -37,7 +37,7 @@ export type Condition =
       readonly isAllowed: boolean
     }
   /** No tool whose name has only words of the rule is called: `void_letter` for "ask me before you void a letter". */
-  | { readonly kind: 'tool'; readonly words: ReadonlySet<string>; readonly actions: readonly Action[] }
+  | { readonly kind: 'tool'; readonly words: readonly string[]; readonly actions: readonly Action[] }
   | { readonly kind: 'language'; readonly language: Language }
 
 /**
@@ -417,5 +417,7 @@ function toolsOf(clauses: readonly Clause[], asks: boolean): Condition[] {
   if ((prohibitions.length === 0 && !asks) || clauses.some(({ text }) => CONDITIONAL.test(text) && !ASKS.test(text)))
     return []
   const words = new Set(clauses.flatMap(({ text }) => contentWords(text)))
-  return words.size === 0 ? [] : [{ kind: 'tool', words, actions: clauses.flatMap(({ actions }) => actions) }]
+  return words.size === 0
+    ? []
+    : [{ kind: 'tool', words: [...words], actions: clauses.flatMap(({ actions }) => actions) }]
 }

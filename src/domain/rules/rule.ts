@@ -17,6 +17,13 @@ export const MOST_CHARACTERS_OF_RULE = 2_000
 /** The judgement of a person on a rule: none yet, that it applies, or that it does not. */
 export type Standing = 'found' | 'confirmed' | 'dropped'
 
+/**
+ * The sessions whose calls a rule is about: only its conversation, all in the same project folder, or all. The guard
+ * uses it.
+ */
+export const RULE_SCOPES = ['conversation', 'project', 'everywhere'] as const
+export type RuleScope = (typeof RULE_SCOPES)[number]
+
 /** The place where a rule was stated. */
 export interface StatedAt {
   /** Revision of the message, or of the event that added the rule. Absent for a rule of a file. */
@@ -41,6 +48,8 @@ export interface Rule {
   readonly source: RuleSource
   /** The judgement of a person. */
   readonly standing: Standing
+  /** The sessions that it is about. */
+  readonly scope: RuleScope
   /** The place of its first statement. */
   readonly since: StatedAt
   /** The later message by which the user took it back. */

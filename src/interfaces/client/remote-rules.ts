@@ -9,6 +9,7 @@ const instantOf = (time: Date | string | undefined): string | undefined =>
 export const remoteRules = ({ value, result }: Remote): LedgerRules => ({
   list: async (conversation, { files } = {}) =>
     await value('listRules', { params: { conversation }, body: { files: files && [...files] } }),
+  confirmed: async (options = {}) => (await value('confirmedRules', { body: { ...options } })).lists,
   async check(conversation, { files, since, onConversation } = {}) {
     const body = { files: files && [...files], since: instantOf(since) }
     const { checks, ...totals } =

@@ -1,10 +1,13 @@
 /** Rules of a conversation, and the calls that broke them. */
 import { z } from 'zod'
+import { RULE_SCOPES } from '../../domain/rules/rule.js'
 import { count, oneOf, optional, record } from '../answer.js'
 import { revision, time } from '../fields.js'
 
 const presence = oneOf('there', 'changed', 'gone', 'unclear')
 const verdict = oneOf('kept', 'broken', 'unjudged')
+
+const scope = oneOf(...RULE_SCOPES).meta({ description: 'The sessions that the rule is about' })
 
 const statedAt = {
   revision: optional(revision),
@@ -19,6 +22,7 @@ const rule = {
   text: z.string(),
   source: oneOf('statement', 'refusal', 'file', 'added'),
   standing: oneOf('found', 'confirmed', 'dropped'),
+  scope,
   since: record(statedAt),
   takenBack: optional(record({ ...statedAt, text: z.string() })),
   unjudged: optional(z.string()).meta({ description: 'Why calls cannot be compared with it; absent if they can' }),
@@ -49,8 +53,12 @@ const checkedRule = record({
 export const ruleList = record({
   conversationId: z.string(),
   revision,
+  project: optional(z.string()).meta({ description: 'The project folder, if a program recorded it' }),
   rules: z.array(record(rule).meta({ id: 'Rule' })),
 }).meta({ id: 'RuleList' })
+
+/** The rules that apply now, of all conversations. */
+export const confirmedRules = record({ lists: z.array(ruleList) }).meta({ id: 'ConfirmedRules' })
 
 /** The counts of a check, and the conversations that it read. */
 export const ruleChecks = record({
@@ -71,6 +79,9 @@ export const ruleChecks = record({
 }).meta({ id: 'RuleChecks' })
 
 /** A rule that was confirmed, dropped or added. */
-export const recordedRule = record({ conversationId: z.string(), revision, rule: z.string() }).meta({
-  id: 'RecordedRule',
-})
+export const recordedRule = record({
+  conversationId: z.string(),
+  revision,
+  rule: z.string(),
+  scope: optional(scope),
+}).meta({ id: 'RecordedRule' })

@@ -1,8 +1,9 @@
 /** Calls about the rules of the user: those that a conversation states, and the calls that broke them. */
-import type { RuleCheck } from '../../domain/rules/rule.js'
+import { z } from 'zod'
+import { RULE_SCOPES, type RuleCheck } from '../../domain/rules/rule.js'
 import { RULE_JUDGEMENTS } from '../../domain/events/index.js'
 import { call, option } from '../call.js'
-import { awaitedListener, checkedBy, time } from '../option-values.js'
+import { awaitedListener, checkedBy, name, time } from '../option-values.js'
 import { request } from './common.js'
 
 export type RuleJudgement = (typeof RULE_JUDGEMENTS)[number]
@@ -50,9 +51,22 @@ export const checkRules = call('rules.check', {
   }),
 })
 
+const scoped = () => ({
+  ...request(),
+  scope: option(
+    'The sessions that the rule is about: `conversation` for its own, `project` for all in the same folder, `everywhere` for all. Default: `project` if the conversation has a project folder',
+    z.enum(RULE_SCOPES),
+  ),
+})
+
+/** The rules that apply now, of all conversations. */
+export const confirmedRules = call('rules.confirmed', {
+  options: () => ({ project: option('Only rules for sessions in this folder', name()) }),
+})
+
 /** Records that a rule applies. */
-export const confirmRule = call('rules.confirm', { writes: true, options: request })
+export const confirmRule = call('rules.confirm', { writes: true, options: scoped })
 /** Records that a rule does not apply. */
 export const dropRule = call('rules.drop', { writes: true, options: request })
 /** Records a new rule. */
-export const addRule = call('rules.add', { writes: true, options: request })
+export const addRule = call('rules.add', { writes: true, options: scoped })

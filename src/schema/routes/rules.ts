@@ -37,6 +37,16 @@ export const listRules = route({
   answer: results.ruleList,
 })
 
+export const confirmedRules = route({
+  method: 'post',
+  path: '/v1/rules/confirmed',
+  summary: 'Lists the rules that people confirmed or added and that nobody took back, of all conversations',
+  roles: ['audit'],
+  reach: 'ledger',
+  body: z.strictObject(inBody(calls.confirmedRules.options())).meta({ id: 'ListConfirmedRules' }),
+  answer: results.confirmedRules,
+})
+
 export const checkRules = route({
   method: 'post',
   path: '/v1/conversations/{conversation}/rules/check',
@@ -91,6 +101,10 @@ export const judgeRule = route({
   }),
   body: z
     .strictObject({ judgement: z.enum(RULE_JUDGEMENTS), ...inBody(calls.confirmRule.options(), 'actor') })
+    .refine(({ judgement, scope }) => judgement === 'confirmed' || scope === undefined, {
+      path: ['scope'],
+      message: 'is only for a rule that is confirmed',
+    })
     .meta({ id: 'JudgeRule' }),
   answer: results.recordedRule,
 })

@@ -5,6 +5,7 @@ import { toWire } from '../../../domain/values/revision.js'
 import { text, toggle, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
 import { colours, line, many, printable } from '../output.js'
+import { defaultHookFolder } from '../hook/hook-folder.js'
 import { withLedger } from '../session.js'
 import { removeWaitingNotes, transcriptsOf, waitingUploadsOf } from '../local-texts.js'
 import { writtenCopies } from '../written-copies.js'
@@ -120,6 +121,18 @@ async function resummarize(
   return made
 }
 
+/** Removes the copies that hooks of this machine have of erased texts. */
+async function removeCopies(
+  ledger: Ledger,
+  completed: readonly CompletedErasure[],
+  planned: readonly PlannedErasure[],
+): Promise<void> {
+  removeWaitingNotes(planned)
+  const ids = [...completed, ...planned].map(({ conversationId }) => conversationId)
+  const { refreshGuard } = await import('../hook/refresh-guard.js')
+  await refreshGuard(ledger, [...new Set(ids)], defaultHookFolder())
+}
+
 export const eraseTexts: CliCommand = {
   words: 'erase',
   describe: 'Erase a conversation, a message, or everything about a person, with the summaries made from it',
@@ -160,7 +173,7 @@ export const eraseTexts: CliCommand = {
           : args.is('yes') && reason !== undefined
             ? await erasure.run(target, { reason, ...(legalBasis === undefined ? {} : { legalBasis }) })
             : undefined
-      if (completed !== undefined) removeWaitingNotes(planned)
+      if (completed !== undefined) await removeCopies(ledger, completed, planned)
       if (!args.json && completed === undefined) await line('nothing was erased: pass --yes to erase it')
       if (!args.json && completed !== undefined) await showCompleted(completed, offers)
       const resummarized = renews ? await resummarize(ledger, completed ?? [], config.policy) : undefined

@@ -8,6 +8,11 @@ export const install: CliCommand = {
     agent: text('Install for this program: claude-code, codex, gemini, opencode or pi'),
     auto: toggle('Install for all programs on this machine'),
     check: toggle('Send a canary through each installed hook, plugin and MCP server, and print what arrived'),
+    guard: {
+      type: 'string',
+      describe:
+        'Ask before a call that would break a confirmed rule. With `deny`, the call does not run [default: ask]',
+    },
     remove: toggle('Remove what was installed; without --agent, from all programs'),
     yes: toggle('Write without asking for confirmation'),
   },
@@ -15,6 +20,7 @@ export const install: CliCommand = {
     ['$0 install', 'list the programs, and the last problem of each hook'],
     ['$0 install --agent claude-code', 'show the change, ask, and write it'],
     ['$0 install --check', 'does a note arrive? One line for each program'],
+    ['$0 install --agent claude-code --guard', 'also ask before a call that would break a confirmed rule'],
     ['$0 install --remove --yes', 'remove everything that was installed'],
   ],
   async run(args) {
@@ -24,6 +30,7 @@ export const install: CliCommand = {
       isAuto: args.is('auto'),
       checks: args.is('check'),
       removes: args.is('remove'),
+      guard: args.text('guard'),
       yes: args.is('yes'),
       json: args.json,
     })

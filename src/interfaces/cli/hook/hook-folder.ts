@@ -63,7 +63,7 @@ const fileOf = (folder: string, key: string, kind: SessionFile): string => join(
  * Creates a directory in the private one. Fails without the private one: after a removal, agents that are still running
  * call their hooks, which must not create it again.
  */
-function createFolder(folder: string): void {
+export function createFolder(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 })
   } catch (error) {
@@ -82,7 +82,7 @@ function readIfPresent(file: string): string | undefined {
 }
 
 /** Replaces a file in one step, so that no reader sees half of it. */
-function replaceFile(file: string, text: string): void {
+export function replaceFile(file: string, text: string): void {
   const draft = `${file}.${String(process.pid)}`
   try {
     writeFileSync(draft, text, MODE)
@@ -205,7 +205,7 @@ function takeFile(folder: string, key: string, kind: SessionFile): string | unde
   return text
 }
 
-function removeIfEmpty(folder: string): void {
+export function removeIfEmpty(folder: string): void {
   try {
     rmdirSync(folder)
   } catch {

@@ -7,11 +7,11 @@ import { writeSync } from 'node:fs'
 import { builtFile } from '../../../lib/package-root.js'
 import { homeFolder } from '../../../lib/user-folders.js'
 import { logProblem } from './hook-folder.js'
+import { readInput } from './read-input.js'
 import { limitAfterStart, runHook } from './run-hook.js'
 
 /** An agent waits at most 300 ms. The rest is for the start and the end of this process. */
 const BUDGET_MS = { background: 10_000, waits: 180 } as const
-const MOST_INPUT = 4_000_000
 
 const [folder = '', agent = '', mode] = process.argv.slice(2)
 const remainingMs = (): number => BUDGET_MS[mode === 'background' ? mode : 'waits'] - performance.now()
@@ -35,17 +35,6 @@ function startWorker(key: string): number | undefined {
   })
   child.unref()
   return child.pid
-}
-
-async function readInput(): Promise<string> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > MOST_INPUT) throw new Error('the input has more than 4 MB')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 setTimeout(

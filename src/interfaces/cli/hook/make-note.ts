@@ -14,6 +14,7 @@ import { readInstallation } from '../install/installation.js'
 import { rulesOf } from '../config/rules.js'
 import { withLedger } from '../session.js'
 import { canaryNote, isCanary } from './canary.js'
+import { refreshGuard } from './refresh-guard.js'
 import { WAIT_MS } from './run-hook.js'
 import {
   beginPending,
@@ -134,6 +135,7 @@ const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false 
 
 /** Imports the transcript and makes the note. Undefined if the compaction is not in it. */
 async function attempt(
+  folder: string,
   pending: PendingNote,
   earliest: number,
   noted: string | undefined,
@@ -141,11 +143,12 @@ async function attempt(
 ): Promise<MadeNote | undefined> {
   const expectedId = `${pending.agent}/${pending.sessionId}`
   try {
-    return await open(
-      { reads: false },
-      async (ledger, rules) =>
-        await noteFor(ledger, (await importTranscript(ledger, pending)) ?? expectedId, earliest, noted, rules),
-    )
+    return await open({ reads: false }, async (ledger, rules) => {
+      const conversationId = (await importTranscript(ledger, pending)) ?? expectedId
+      // The user may have taken a rule back.
+      await refreshGuard(ledger, [conversationId], folder)
+      return await noteFor(ledger, conversationId, earliest, noted, rules)
+    })
   } catch (error) {
     if (!isLedgerError(error, 'FolderLocked')) throw error
     // The other process may be the one that follows this transcript.
@@ -261,7 +264,13 @@ class Attempts {
     if (found !== 'new') return
     this.notedSince = undefined
     removeNote(this.folder, this.key)
-    this.made = await attempt({ ...this.pending, transcript: this.transcript }, earliest, noted, this.world.open)
+    this.made = await attempt(
+      this.folder,
+      { ...this.pending, transcript: this.transcript },
+      earliest,
+      noted,
+      this.world.open,
+    )
   }
 
   private isSettled(): boolean {

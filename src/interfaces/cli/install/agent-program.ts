@@ -17,6 +17,18 @@ export interface InstalledCommands {
   readonly hookWords: readonly [string, ...string[]]
   /** The private directory of hooks. */
   readonly folder: string
+  /** The guard; undefined if it is not installed. */
+  readonly guard?: InstalledGuard | undefined
+}
+
+/** The commands of the guard, each for the name of a program. */
+export interface InstalledGuard {
+  /** A shell command. */
+  readonly hook: (agent: string) => string
+  /** The same without a shell. */
+  readonly words: (agent: string) => readonly [string, ...string[]]
+  /** Whether it has rules of a file, so that it runs even if no conversation has a confirmed rule. */
+  readonly hasRuleFile: boolean
 }
 
 /** A plugin that was loaded, for one session. */
@@ -25,6 +37,8 @@ export interface LoadedPlugin {
   readonly reportCompaction: () => unknown
   /** Sends a prompt of the user. Returns the text that the plugin adds to it. */
   readonly prompt: () => Promise<string | undefined>
+  /** Begins a call of the shell. Returns why the plugin does not let it run. */
+  readonly run: (command: string) => Promise<string | undefined>
 }
 
 /** A program that runs agents. */
@@ -61,6 +75,12 @@ export function hookAddition(
     isItem: true,
   }
 }
+
+/** The hook of the guard in Claude Code's form of settings; none if the guard is not installed. */
+export const guardAddition = (file: string, event: string, command: string | undefined): readonly Addition[] =>
+  command === undefined
+    ? []
+    : [hookAddition(file, event, { command, timeout: HOOK_TIMEOUT_SECONDS }, { isStrict: true })]
 
 /** A shell of this user or of the system. On Windows, Node.js knows the shell of the system. */
 export const shellWith =

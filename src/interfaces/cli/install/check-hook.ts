@@ -4,6 +4,8 @@ import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { canaryNote, createCanaryId } from '../hook/canary.js'
 import { forgetSession, sessionKey, takeNote, writeNote } from '../hook/hook-folder.js'
+import { writeGuarded } from '../hook/guard-folder.js'
+import { guardedRule } from '../hook/guarded-rules.js'
 import { isDelivering, isReporting } from '../hook/run-hook.js'
 import { isRecord } from '../../../lib/is-record.js'
 import { homeFolder } from '../../../lib/user-folders.js'
@@ -97,9 +99,38 @@ async function awaitNote(folder: string, key: string, until: number): Promise<st
   }
 }
 
+/** A rule for the session of a canary only, and a call that breaks it. */
+export const CANARY_COMMAND = 'context-ledger-canary'
+export const CANARY_RULE = `Never run \`${CANARY_COMMAND}\``
+
+/** Runs `work` while the guard has a rule for the session of a canary. */
+export async function withCanaryRule<T>(folder: string, conversationId: string, work: () => Promise<T>): Promise<T> {
+  const rules = [guardedRule({ id: 'r1', text: CANARY_RULE, scope: 'conversation' })]
+  writeGuarded(folder, { origin: conversationId, rules })
+  try {
+    return await work()
+  } finally {
+    writeGuarded(folder, { origin: conversationId, rules: [] })
+  }
+}
+
+/** Checks the guard: it must answer to a call that breaks a rule. */
+async function checkGuard(hook: HookToCheck, folder: string): Promise<Arrival> {
+  const sessionId = createCanaryId()
+  const session = { session_id: sessionId, transcript_path: folder, cwd: homeFolder() }
+  const call = { tool_use_id: 'check', tool_name: 'Bash', tool_input: { command: CANARY_COMMAND } }
+  const input = JSON.stringify({ hook_event_name: hook.event, ...session, ...call })
+  return await withCanaryRule(folder, `${hook.agent}/${sessionId}`, async () => {
+    const ended = await runCommand(hook.shell, hook.command, input)
+    if (ended.status === 0 && ended.stdout.includes(CANARY_RULE)) return {}
+    return { problem: `the guard did not answer (${reasonOf(hook, ended, folder)})` }
+  })
+}
+
 /** Checks one hook: its input must arrive, and its note must come back. */
 export async function checkHook(hook: HookToCheck, folder: string): Promise<Arrival> {
   const { agent, event } = hook
+  if (event === 'PreToolUse' || event === 'BeforeTool') return await checkGuard(hook, folder)
   const sessionId = createCanaryId()
   const key = sessionKey(agent, sessionId)
   const start = performance.now()

@@ -73,6 +73,7 @@ async function checkAddition(
   program: AgentProgram,
   addition: Addition,
   folder: string,
+  hasGuard: boolean,
   findings: Findings,
 ): Promise<void> {
   const { file } = addition
@@ -80,7 +81,7 @@ async function checkAddition(
   if (addition.kind === 'file') {
     if (text === undefined) findings.add('the plugin', { problem: `${file} does not exist` })
     else {
-      findings.add('the plugin', await checkPlugin(program, text, folder))
+      findings.add('the plugin', await checkPlugin(program, text, folder, hasGuard))
       findings.hasPlugin = true
     }
     return
@@ -118,11 +119,12 @@ async function checkAddition(
 /** Checks all that was installed for a program. */
 export async function checkInstallation(
   program: AgentProgram,
-  { written }: Installation,
+  { written, guard }: Installation,
   folder: string,
 ): Promise<InstallationCheck> {
   const findings = new Findings()
-  for (const { addition } of written.toReversed()) await checkAddition(program, addition, folder, findings)
+  for (const { addition } of written.toReversed())
+    await checkAddition(program, addition, folder, guard !== undefined, findings)
   const { problems, ledgerProblems } = findings
   const broken = [...problems].map(([problem, parts]) => `${parts.join(', ')}: ${problem}`)
   const obstacle = broken.length === 0 ? program.obstacle?.(written.map(({ addition }) => addition)) : undefined

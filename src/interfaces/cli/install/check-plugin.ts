@@ -3,17 +3,39 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createCanaryId } from '../hook/canary.js'
 import { forgetSession, sessionKey } from '../hook/hook-folder.js'
 import type { AgentProgram } from './agent-program.js'
-import { CANARY_MS, ledgerProblemIn, missingFile, POLL_MS, type Arrival } from './check-hook.js'
+import {
+  CANARY_COMMAND,
+  CANARY_MS,
+  CANARY_RULE,
+  ledgerProblemIn,
+  missingFile,
+  POLL_MS,
+  withCanaryRule,
+  type Arrival,
+} from './check-hook.js'
 import { sentenceOf } from '../../../ports/store-error.js'
 
 /** Checks a plugin: a reported compaction must bring a note to the next prompt. */
-export async function checkPlugin(program: AgentProgram, text: string, folder: string): Promise<Arrival> {
+export async function checkPlugin(
+  program: AgentProgram,
+  text: string,
+  folder: string,
+  hasGuard: boolean,
+): Promise<Arrival> {
   const sessionId = createCanaryId()
   const start = performance.now()
   try {
     const exports: unknown = await import(`data:text/javascript;base64,${Buffer.from(text).toString('base64')}`)
     const plugin = await program.loadPlugin?.(exports, sessionId)
     if (plugin === undefined) return { problem: 'it has another form than this command wrote' }
+    if (hasGuard) {
+      const reason = await withCanaryRule(
+        folder,
+        `${program.name}/${sessionId}`,
+        async () => await plugin.run(CANARY_COMMAND),
+      )
+      if (reason?.includes(CANARY_RULE) !== true) return { problem: 'the guard did not answer' }
+    }
     await plugin.reportCompaction()
     while (performance.now() < start + CANARY_MS) {
       const note = await plugin.prompt()

@@ -2,6 +2,7 @@
 import { agentFolders } from '../../../lib/user-folders.js'
 import { join } from 'node:path'
 import {
+  guardAddition,
   HOOK_TIMEOUT_SECONDS,
   hookAddition,
   MCP_NAME,
@@ -14,7 +15,7 @@ export const claudeCode: AgentProgram = {
   name: 'claude-code',
   folder: agentFolders.claudeCode,
   shell: shellWith(() => '/bin/sh'),
-  additions(folder, { hook, mcp: [command, ...args] }, home) {
+  additions(folder, { hook, guard, mcp: [command, ...args] }, home) {
     const file = join(folder, 'settings.json')
     const isStrict = true
     const run = (mode: HookMode) => ({ command: hook('claude-code', mode), timeout: HOOK_TIMEOUT_SECONDS })
@@ -23,6 +24,7 @@ export const claudeCode: AgentProgram = {
       hookAddition(file, 'SessionStart', run('waits'), { matcher: 'compact', isStrict }),
       hookAddition(file, 'UserPromptSubmit', run('guarded'), { isStrict }),
       hookAddition(file, 'PostToolUse', run('guarded'), { isStrict }),
+      ...guardAddition(file, 'PreToolUse', guard?.hook('claude-code')),
       {
         kind: 'json',
         // With its own directory, Claude Code keeps this file there too.

@@ -3,6 +3,7 @@ import { agentFolders } from '../../../lib/user-folders.js'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import {
+  guardAddition,
   HOOK_TIMEOUT_SECONDS,
   hookAddition,
   MCP_NAME,
@@ -17,7 +18,7 @@ export const codex: AgentProgram = {
   folder: agentFolders.codex,
   // The login shell of the user, from the list of users.
   shell: shellWith(() => userInfo().shell),
-  additions(folder, { hook, mcp: [command, ...args] }) {
+  additions(folder, { hook, guard, mcp: [command, ...args] }) {
     const file = join(folder, 'hooks.json')
     const isStrict = true
     const run = (mode: HookMode) => ({ command: hook('codex', mode), timeout: HOOK_TIMEOUT_SECONDS })
@@ -27,6 +28,7 @@ export const codex: AgentProgram = {
       hookAddition(file, 'SessionStart', run('waits'), { matcher: 'compact', isStrict }),
       hookAddition(file, 'UserPromptSubmit', run('guarded'), { isStrict }),
       hookAddition(file, 'PostToolUse', run('guarded'), { isStrict }),
+      ...guardAddition(file, 'PreToolUse', guard?.hook('codex')),
       {
         kind: 'toml',
         file: join(folder, 'config.toml'),

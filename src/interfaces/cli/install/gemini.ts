@@ -14,18 +14,16 @@ export const gemini: AgentProgram = {
   name: 'gemini',
   folder: agentFolders.gemini,
   shell: shellWith(() => 'bash'),
-  additions(folder, { hook, mcp: [command, ...args] }) {
+  additions(folder, { hook, guard, mcp: [command, ...args] }) {
     const file = join(folder, 'settings.json')
     const isStrict = false
-    const run = (mode: HookMode) => ({
-      name: MCP_NAME,
-      command: hook('gemini', mode),
-      timeout: HOOK_TIMEOUT_SECONDS * 1_000,
-    })
+    const named = (shell: string) => ({ name: MCP_NAME, command: shell, timeout: HOOK_TIMEOUT_SECONDS * 1_000 })
+    const run = (mode: HookMode) => named(hook('gemini', mode))
     return [
       hookAddition(file, 'PreCompress', run('background'), { isStrict }),
       hookAddition(file, 'BeforeAgent', run('guarded'), { isStrict }),
       hookAddition(file, 'AfterTool', run('guarded'), { isStrict }),
+      ...(guard === undefined ? [] : [hookAddition(file, 'BeforeTool', named(guard.hook('gemini')), { isStrict })]),
       { kind: 'json', file, isStrict, path: ['mcpServers', MCP_NAME], value: { command, args }, isItem: false },
     ]
   },

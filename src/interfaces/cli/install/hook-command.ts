@@ -1,10 +1,21 @@
 /** The shell commands of hooks. Programs start them with /bin/sh, bash or the user's own shell, so each is plain POSIX. */
 import { shellWord } from '../../../lib/shell-word.js'
+import { guardFolder } from '../hook/guard-folder.js'
 import { notesFolder } from '../hook/hook-folder.js'
 import type { HookMode } from './agent-program.js'
 
 /** The words that start a hook's process: Node.js, its file, and the private directory of hooks. */
 export type HookWords = readonly [node: string, file: string, folder: string]
+
+/**
+ * The command of the guard. Without a rule file, Node.js starts only while a conversation has rules for it.
+ * @param words Node.js, the file of the guard, and its arguments
+ */
+export function guardCommand(words: readonly string[], folder: string, hasRuleFile: boolean): string {
+  if (process.platform === 'win32') return words.map((word) => `"${word}"`).join(' ')
+  const answered = `${words.map(shellWord).join(' ')} 2>/dev/null || true`
+  return hasRuleFile ? answered : `if [ -d ${shellWord(guardFolder(folder))} ]; then ${answered}; fi`
+}
 
 /**
  * The command of a hook. It always ends with status 0 and prints only the note, also if Node.js or the hook's

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { join } from 'node:path'
 import { z } from 'zod'
 import { LedgerError } from '../../../lib/ledger-error.js'
+import { GUARD_ACTIONS } from '../hook/guard-action.js'
 import { PRIVATE_FILE, PRIVATE_FOLDER } from '../../../ports/private-files.js'
 
 const additionSchema = z.discriminatedUnion('kind', [
@@ -40,6 +41,8 @@ const installationSchema = z.object({
   store: z.string(),
   /** The file of rules with which each note begins, as in `--rules`. */
   rules: z.string().optional(),
+  /** What the guard does; absent if it is not installed. */
+  guard: z.enum(GUARD_ACTIONS).optional(),
   /** Additions in the order in which they were written, each with the text that was inserted into the file. */
   written: z.array(z.object({ addition: additionSchema, insertion: z.string().min(1) })).readonly(),
   /** Files that did not exist before. */

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { isRecord } from '../../../lib/is-record.js'
 import { agentFolders } from '../../../lib/user-folders.js'
+import { sentenceOf } from '../../../ports/store-error.js'
 import { MCP_NAME, type AgentProgram, type LoadedPlugin } from './agent-program.js'
 import { pluginSource } from './plugin-source.js'
 
@@ -51,6 +52,39 @@ export const ContextLedger = async ({ client }) => {
       const text = take(input.sessionID)
       if (text !== undefined) output.output += '\\n\\n' + text
     },
+    ...guardCalls(client),
+  }
+}
+`
+
+const WITHOUT_GUARD = `
+const guardCalls = () => ({})
+`
+
+/**
+ * opencode lets no plugin ask the user, so a call that would break a rule ends with an error that tells the agent to ask.
+ * The session is exported for the guard, which deletes nothing.
+ */
+const GUARD = `
+const guardCalls = (client) => ({
+  'tool.execute.before': async ({ tool, sessionID, callID }, { args }) => {
+    const answer = await judgeCall(client, sessionID, { id: callID, name: tool, input: args }).catch(() => {})
+    if (answer !== undefined) throw new Error(answer.reason)
+  },
+})
+
+const judgeCall = async (client, id, call) => {
+  if (!hasRules() || !/^[\\w-]+$/.test(id)) return
+  const [info, messages] = await Promise.all([
+    client.session.get({ path: { id } }),
+    client.session.messages({ path: { id } }),
+  ])
+  const file = join(folder, 'exports', id + '.' + Date.now() + '.' + Math.random().toString(36).slice(2) + '.json')
+  replaceFile(join(folder, 'exports'), file, JSON.stringify({ info: info.data, messages: messages.data }))
+  try {
+    return await askGuard(id, file, info.data.directory, call)
+  } finally {
+    rmSync(file, { force: true })
   }
 }
 `
@@ -61,7 +95,7 @@ async function loadPlugin(exports: unknown, sessionId: string): Promise<LoadedPl
   const client = { session: { get: async () => ({ data: {} }), messages: async () => ({ data: [] }) } }
   const hooks: unknown = await create({ client })
   if (!isRecord(hooks)) return undefined
-  const { event, 'chat.message': onMessage } = hooks
+  const { event, 'chat.message': onMessage, 'tool.execute.before': beforeCall } = hooks
   if (typeof event !== 'function' || typeof onMessage !== 'function') return undefined
   return {
     reportCompaction: async () =>
@@ -70,6 +104,15 @@ async function loadPlugin(exports: unknown, sessionId: string): Promise<LoadedPl
       const parts: { readonly text?: string }[] = []
       await onMessage({ sessionID: sessionId }, { message: { id: 'msg_check', sessionID: sessionId }, parts })
       return parts[0]?.text
+    },
+    async run(command) {
+      try {
+        if (typeof beforeCall === 'function')
+          await beforeCall({ tool: 'bash', sessionID: sessionId, callID: 'check' }, { args: { command } })
+        return undefined
+      } catch (error) {
+        return sentenceOf(error)
+      }
     },
   }
 }
@@ -84,7 +127,7 @@ export const opencode: AgentProgram = {
       {
         kind: 'file',
         file: join(folder, 'plugins', 'context-ledger.js'),
-        text: `${pluginSource(commands, 'opencode')}${BODY}`,
+        text: `${pluginSource(commands, 'opencode')}${commands.guard === undefined ? WITHOUT_GUARD : GUARD}${BODY}`,
       },
       {
         kind: 'json',

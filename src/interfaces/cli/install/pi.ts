@@ -1,5 +1,5 @@
 /** pi from 0.60: an extension file. pi has no settings for MCP servers. */
-import { agentFolders } from '../../../lib/user-folders.js'
+import { agentFolders, homeFolder } from '../../../lib/user-folders.js'
 import { join } from 'node:path'
 import { isRecord } from '../../../lib/is-record.js'
 import { textIn } from '../../../lib/text-in.js'
@@ -24,6 +24,29 @@ export default function (pi) {
     const text = take(context)
     return text === undefined ? undefined : { content: [...event.content, { type: 'text', text }] }
   })
+  guardCalls(pi)
+}
+`
+
+const WITHOUT_GUARD = `
+const guardCalls = () => {}
+`
+
+/** pi asks the user if it can; otherwise the call does not run, and the agent is told why. */
+const GUARD = `
+const guardCalls = (pi) => {
+  pi.on('tool_call', async ({ toolCallId, toolName, input }, { sessionManager, cwd, hasUI, ui }) => {
+    try {
+      if (!hasRules()) return
+      const [id, file] = [sessionManager.getSessionId(), sessionManager.getSessionFile()]
+      const answer = await askGuard(id, file, cwd, { id: toolCallId, name: toolName, input })
+      if (answer === undefined) return
+      if (answer.action === 'ask' && hasUI && (await ui.confirm('A rule of yours', answer.question))) return
+      return { block: true, reason: answer.reason }
+    } catch {
+      // The call goes on.
+    }
+  })
 }
 `
 
@@ -34,6 +57,7 @@ async function loadPlugin(exports: unknown, sessionId: string): Promise<LoadedPl
   await extension({ on: (event: unknown, handler: unknown) => handlers.set(event, handler) })
   const [compacted, started] = [handlers.get('session_compact'), handlers.get('before_agent_start')]
   if (typeof compacted !== 'function' || typeof started !== 'function') return undefined
+  const beforeCall = handlers.get('tool_call')
   const sessionManager = { getSessionId: () => sessionId, getSessionFile: () => `${sessionId}.jsonl` }
   return {
     reportCompaction: () => compacted({}, { sessionManager }),
@@ -41,6 +65,12 @@ async function loadPlugin(exports: unknown, sessionId: string): Promise<LoadedPl
       const answer: unknown = await started({}, { sessionManager })
       const message = isRecord(answer) ? answer['message'] : undefined
       return isRecord(message) ? textIn(message['content']) : undefined
+    },
+    async run(command) {
+      if (typeof beforeCall !== 'function') return undefined
+      const call = { toolCallId: 'check', toolName: 'bash', input: { command } }
+      const answer: unknown = await beforeCall(call, { sessionManager, cwd: homeFolder(), hasUI: false })
+      return isRecord(answer) ? textIn(answer['reason']) : undefined
     },
   }
 }
@@ -53,7 +83,7 @@ export const pi: AgentProgram = {
     {
       kind: 'file',
       file: join(folder, 'extensions', 'context-ledger.ts'),
-      text: `${pluginSource(commands, 'pi')}${BODY}`,
+      text: `${pluginSource(commands, 'pi')}${commands.guard === undefined ? WITHOUT_GUARD : GUARD}${BODY}`,
     },
   ],
 }

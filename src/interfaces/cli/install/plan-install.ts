@@ -2,6 +2,8 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { AgentProgram, InstalledCommands } from './agent-program.js'
+import type { GuardAction } from '../hook/guard-action.js'
+import { withoutUndefined } from '../../../lib/without-undefined.js'
 import { findInstallation, type Addition, type Installation, type WrittenAddition } from './installation.js'
 import { addJson, EMPTY_JSON, removeJson, type Inserted } from './json-addition.js'
 import { readSettings, unusable, type SettingsChange, type SettingsFile } from './settings-file.js'
@@ -28,6 +30,8 @@ export interface InstallWorld {
   readonly store: string
   /** The file of rules, as in `--rules`. */
   readonly rules?: string | undefined
+  /** What the guard does; undefined without it. */
+  readonly guard?: GuardAction | undefined
   /** Installations of all programs. */
   readonly installations: readonly Installation[]
 }
@@ -110,7 +114,7 @@ function missingFolders(file: string): string[] {
 
 /** Plans the installation for a program. It replaces an earlier one, for example of another version. */
 export async function planInstall(program: AgentProgram, world: InstallWorld): Promise<InstallPlan> {
-  const { environment, home, commands, store, rules, folder } = world
+  const { environment, home, commands, store, rules, guard, folder } = world
   const { name: agent } = program
   const texts = new Texts()
   const before = findInstallation(folder, agent)
@@ -138,7 +142,7 @@ export async function planInstall(program: AgentProgram, world: InstallWorld): P
     installation: {
       agent,
       store,
-      ...(rules === undefined ? {} : { rules }),
+      ...withoutUndefined({ rules, guard }),
       written,
       newFiles,
       newFolders: [...new Set(newFolders)],

@@ -1,12 +1,12 @@
 /** The common part of the plugins of opencode and pi, in which hooks run inside the program. */
-import type { InstalledCommands } from './agent-program.js'
+import type { InstalledCommands, InstalledGuard } from './agent-program.js'
 
 /**
  * The beginning of a plugin. It reads and writes the files of `hook-folder.ts` itself, because a process that takes a
  * note for the program can be slower than the program waits, or outlive it, and the note is then lost or late. Nothing of
  * it throws or waits. `takeNote` calls `report` if an earlier process of the program ended before its report was read.
  */
-export const pluginSource = ({ hookWords, folder }: InstalledCommands, agent: string): string => `\
+export const pluginSource = ({ hookWords, folder, guard }: InstalledCommands, agent: string): string => `\
 // Written by \`context-ledger install\`; \`context-ledger install --remove\` removes it.
 // After a compaction, it gives the agent a note with recorded content that its context lost.
 import { spawn } from 'node:child_process'
@@ -75,4 +75,40 @@ const takeNote = (id, report) => {
     // There is no note.
   }
 }
+${guard === undefined ? '' : guardSource(guard, agent)}`
+
+/**
+ * The part of a plugin that asks the guard about a call before it runs. Resolves with nothing if the call may run, or if
+ * there is any problem.
+ */
+const guardSource = ({ words, hasRuleFile }: InstalledGuard, agent: string): string => `
+const guardWords = ${JSON.stringify(words(agent))}
+
+/** Whether there are rules to ask about. */
+const hasRules = () => existsSync(${hasRuleFile ? 'folder' : "join(folder, 'guard')"})
+
+/** The answer of the guard about a call. */
+const askGuard = (id, transcript, cwd, call) =>
+  new Promise((resolve) => {
+    try {
+      const [program, ...words] = guardWords
+      const child = spawn(program, words, { stdio: ['pipe', 'pipe', 'ignore'], windowsHide: true, timeout: 10_000 })
+      let text = ''
+      child.on('error', () => resolve(undefined))
+      child.stdin.on('error', () => {})
+      child.stdout.on('data', (data) => (text += data))
+      child.on('close', () => {
+        try {
+          resolve(JSON.parse(text))
+        } catch {
+          resolve(undefined)
+        }
+      })
+      const session = { hook_event_name: 'PreToolUse', session_id: id, transcript_path: transcript, cwd }
+      const about = { tool_use_id: call.id, tool_name: call.name, tool_input: call.input }
+      child.stdin.end(JSON.stringify({ ...session, ...about }))
+    } catch {
+      resolve(undefined)
+    }
+  })
 `

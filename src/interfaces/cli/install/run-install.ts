@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 import { notKnown } from '../../../domain/text/known-names.js'
 import { titleOfProgram } from '../../../application/importers/index.js'
 import { isService } from '../../../library/addresses.js'
-import { LedgerError } from '../../../lib/ledger-error.js'
+import { isLedgerError, LedgerError } from '../../../lib/ledger-error.js'
 import { builtFile } from '../../../lib/package-root.js'
 import { loadConfig, type Config } from '../config/load-config.js'
 import { rulesOf } from '../config/rules.js'
@@ -13,12 +13,14 @@ import { confirmed } from '../confirm.js'
 import { CommandExit, EXIT } from '../errors.js'
 import type { Flags } from '../flags.js'
 import { homeFolder } from '../../../lib/user-folders.js'
+import { GUARD_ACTIONS, type GuardAction } from '../hook/guard-action.js'
 import { defaultHookFolder, lastProblem } from '../hook/hook-folder.js'
 import { colours, line, note, noteColours, printable, showTable } from '../output.js'
 import { toWire } from '../../../domain/values/revision.js'
-import type { AgentProgram, InstalledCommands } from './agent-program.js'
+import { withLedger } from '../session.js'
+import type { AgentProgram, InstalledCommands, InstalledGuard } from './agent-program.js'
 import { checkInstallation, type InstallationCheck } from './check-installation.js'
-import { hookCommand } from './hook-command.js'
+import { guardCommand, hookCommand } from './hook-command.js'
 import { agentPrograms } from './index.js'
 import { findInstallation, writeInstallation, type Installation } from './installation.js'
 import { planInstall, planRemoval, type InstallPlan } from './plan-install.js'
@@ -32,6 +34,8 @@ export interface InstallOptions {
   readonly isAuto: boolean
   readonly checks: boolean
   readonly removes: boolean
+  /** What the guard does; empty for the default, undefined without it. */
+  readonly guard: string | undefined
   readonly yes: boolean
   readonly json: boolean
 }
@@ -72,8 +76,37 @@ function storeOf(config: Config, flags: Flags): string {
   return store
 }
 
+/** The commands of the guard. */
+function guardFor(action: GuardAction, rules: string | undefined, folder: string): InstalledGuard {
+  const file = builtFile('src', 'interfaces', 'cli', 'hook', 'guard-main.js')
+  const words: InstalledGuard['words'] = (agent) => [
+    process.execPath,
+    file,
+    folder,
+    agent,
+    action,
+    ...(rules === undefined ? [] : [rules]),
+  ]
+  const hasRuleFile = rules !== undefined
+  return { words, hasRuleFile, hook: (agent) => guardCommand(words(agent), folder, hasRuleFile) }
+}
+
+/** The action that the user chose for the guard; undefined without it. */
+function guardActionOf(given: string | undefined): GuardAction | undefined {
+  if (given === undefined) return undefined
+  const action = given === '' ? 'ask' : GUARD_ACTIONS.find((each) => each === given)
+  if (action === undefined)
+    throw new LedgerError('Usage', `--guard ${JSON.stringify(given)} is not one of: ${GUARD_ACTIONS.join(', ')}`)
+  return action
+}
+
 /** The commands that settings of agents name. */
-function commandsFor(store: string, rules: string | undefined, folder: string): InstalledCommands {
+function commandsFor(
+  store: string,
+  rules: string | undefined,
+  action: GuardAction | undefined,
+  folder: string,
+): InstalledCommands {
   const node = process.execPath
   const hookWords = [node, builtFile('src', 'interfaces', 'cli', 'hook', 'main.js'), folder] as const
   return {
@@ -84,6 +117,7 @@ function commandsFor(store: string, rules: string | undefined, folder: string): 
     ],
     hookWords,
     hook: (agent, mode) => hookCommand(hookWords, agent, mode),
+    guard: action === undefined ? undefined : guardFor(action, rules, folder),
   }
 }
 
@@ -109,13 +143,15 @@ async function chosenPlans(flags: Flags, options: InstallOptions, folder: string
   await rulesOf(config)
   const rules = config.rules === undefined ? undefined : resolve(config.baseOf('rules'), config.rules)
   const store = storeOf(config, flags)
+  const guard = guardActionOf(options.guard)
   const world = {
     folder,
     store,
     rules,
+    guard,
     home: homeFolder(),
     environment: process.env,
-    commands: commandsFor(store, rules, folder),
+    commands: commandsFor(store, rules, guard, folder),
     installations: installationsIn(folder),
   }
   const plans: InstallPlan[] = []
@@ -229,7 +265,8 @@ export async function runInstall(flags: Flags, options: InstallOptions): Promise
     await showStatus(folder, json)
     return
   }
-  const plans = (await chosenPlans(flags, options, folder)).filter((plan) => isNeeded(plan, folder))
+  const chosen = await chosenPlans(flags, options, folder)
+  const plans = chosen.filter((plan) => isNeeded(plan, folder))
   const changes = plans.flatMap((plan) =>
     plan.changes.map((change) => ({
       agent: plan.program.name,
@@ -241,12 +278,31 @@ export async function runInstall(flags: Flags, options: InstallOptions): Promise
   if (!json) for (const plan of plans) await showPlan(plan)
   const isApproved = yes || plans.length === 0 || (!json && (await confirmed(removes ? 'remove?' : 'write?')))
   if (isApproved) for (const plan of plans) await carryOut(plan, folder)
+  if (isApproved) await keepGuard(chosen, folder)
   if (json) await line(toWire({ changes, written: isApproved && plans.length > 0 }))
   else if (plans.length === 0) await line('nothing to do')
   else if (isApproved) await showDone(plans, removes)
   if (isApproved) return
   note('nothing was written: pass --yes to write')
   throw new CommandExit(EXIT.input)
+}
+
+/** Gives the guard the rules of the ledger, or removes them with the last guard. */
+async function keepGuard(plans: readonly InstallPlan[], folder: string): Promise<void> {
+  const { emptyGuard, fillGuard } = await import('../hook/refresh-guard.js')
+  emptyGuard(folder)
+  const stores = new Set(
+    plans.flatMap(({ installation }) => (installation?.guard === undefined ? [] : [installation.store])),
+  )
+  for (const store of stores)
+    try {
+      await withLedger({ store, resident: 'off' }, { reads: true }, async ({ ledger }) => {
+        await fillGuard(ledger, folder)
+      })
+    } catch (error) {
+      // It is made with the first note, and has no rules yet.
+      if (!isLedgerError(error, 'NoLedger')) throw error
+    }
 }
 
 async function showDone(plans: readonly InstallPlan[], removes: boolean): Promise<void> {

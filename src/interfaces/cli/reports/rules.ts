@@ -8,10 +8,10 @@ const TEXT_CHARACTERS = 120
 
 const quoted = (text: string): string => `“${brief(text, TEXT_CHARACTERS)}”`
 
-const HEAD = ['rule', 'since', 'standing', 'source', 'words', 'taken back'] as const
+const HEAD = ['rule', 'since', 'standing', 'scope', 'source', 'words', 'taken back'] as const
 const columnOf = (name: (typeof HEAD)[number]): number => HEAD.indexOf(name)
 const NARROW = {
-  optional: [columnOf('source'), columnOf('since')],
+  optional: [columnOf('source'), columnOf('scope'), columnOf('since')],
   whole: new Set([columnOf('rule')]),
   least: new Map([[columnOf('words'), 28]]),
 }
@@ -31,6 +31,7 @@ export async function showRuleTable(rules: readonly Rule[]): Promise<void> {
         printable(rule.id),
         rule.since.at === undefined ? '' : localTime(rule.since.at),
         rule.standing,
+        rule.scope,
         rule.source,
         printable(rule.text),
         takenBackText(rule),

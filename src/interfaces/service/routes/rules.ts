@@ -32,6 +32,10 @@ export const ruleHandlers = {
     return { body: await ledger.rules.list(conversation, withoutUndefined(body)) }
   },
 
+  async confirmedRules({ ledger }, { body }) {
+    return { body: { lists: await ledger.rules.confirmed(withoutUndefined(body)) } }
+  },
+
   async checkRules({ ledger }, { params: { conversation }, body }) {
     return { body: await checksOf(ledger, conversation, body) }
   },
@@ -47,18 +51,18 @@ export const ruleHandlers = {
     })
   },
 
-  async addRule({ ledger }, { params: { conversation }, body: { text, correlationId }, access: { actor } }) {
-    return { body: await ledger.rules.add(conversation, text, withoutUndefined({ correlationId, actor })) }
+  async addRule({ ledger }, { params: { conversation }, body: { text, ...options }, access: { actor } }) {
+    return { body: await ledger.rules.add(conversation, text, withoutUndefined({ ...options, actor })) }
   },
 
   async judgeRule(
     { ledger },
-    { params: { conversation, rule }, body: { judgement, correlationId }, access: { actor } },
+    { params: { conversation, rule }, body: { judgement, scope, correlationId }, access: { actor } },
   ) {
     const by = withoutUndefined({ correlationId, actor })
     return {
       body: await (judgement === 'confirmed'
-        ? ledger.rules.confirm(conversation, rule, by)
+        ? ledger.rules.confirm(conversation, rule, { ...by, ...withoutUndefined({ scope }) })
         : ledger.rules.drop(conversation, rule, by)),
     }
   },

@@ -1,0 +1,31 @@
+/** Reads rules in the form in which the guard compares calls with them. A hook loads this only if rules have changed. */
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { ruleOf, rulesOfFile } from '../../../application/rules/find-rules.js'
+import type { Rule } from '../../../domain/rules/rule.js'
+import { writeGuarded, type GuardedRule, type GuardedRules } from './guard-folder.js'
+
+/** The conditions of a rule. */
+export function guardedRule({ id, text, scope }: Pick<Rule, 'id' | 'text' | 'scope'>): GuardedRule {
+  const { conditions } = ruleOf({ id, text, scope, source: 'added', standing: 'confirmed', since: {} })
+  return { id, text, scope, conditions }
+}
+
+/** Reads the conditions of rules again, and keeps them. */
+export function renewGuarded(folder: string, guarded: GuardedRules): GuardedRules {
+  const renewed = { ...guarded, rules: guarded.rules.map(guardedRule) }
+  writeGuarded(folder, renewed)
+  return renewed
+}
+
+/** Reads the rules of a rule file, and keeps them. */
+export function readGuardedFile(folder: string, path: string, version: string): readonly GuardedRule[] {
+  const rules = rulesOfFile(basename(path), readFileSync(path, 'utf8')).map(({ rule, conditions }) => ({
+    id: rule.id,
+    text: rule.text,
+    scope: 'everywhere' as const,
+    conditions,
+  }))
+  writeGuarded(folder, { origin: path, version, rules })
+  return rules
+}

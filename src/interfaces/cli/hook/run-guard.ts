@@ -1,0 +1,143 @@
+/**
+ * The guard: compares a call that an agent is about to make with the rules of the user, and asks the user before the call
+ * would break one. A call that breaks none is compared by its words alone. Otherwise the messages of the session decide:
+ * the user may have allowed it, and a command that must run before it may have run.
+ */
+import { statSync } from 'node:fs'
+import { stepsOf } from '../../../domain/rules/call-steps.js'
+import { mayBreak } from '../../../domain/rules/may-break.js'
+import { isRecord } from '../../../lib/is-record.js'
+import { textIn } from '../../../lib/text-in.js'
+import { checkedOutBranch } from './checked-out-branch.js'
+import type { GuardAction } from './guard-action.js'
+import { rulesFor, rulesOfGuardedFile, type GuardedRule, type GuardedSession } from './guard-folder.js'
+import { logProblem } from './hook-folder.js'
+
+/** A rule file has at most this many bytes. */
+const MOST_RULE_FILE = 1_000_000
+
+/** Surroundings of the guard. */
+export interface GuardWorld {
+  /** The private directory of hooks. */
+  readonly folder: string
+  readonly agent: string
+  readonly action: GuardAction
+  /** The path of the rule file; undefined if there is none. */
+  readonly ruleFile: string | undefined
+  readonly now: () => number
+}
+
+/** A call, as agents report it before it runs. */
+interface GuardInput extends GuardedSession {
+  readonly event: string
+  readonly sessionId: string
+  readonly transcript: string | undefined
+  readonly call: { readonly id: string; readonly name: string; readonly arguments: string }
+}
+
+function parseInput(text: string, agent: string): GuardInput {
+  const input: unknown = JSON.parse(text)
+  if (!isRecord(input)) throw new Error('the input is not a JSON object')
+  const event = textIn(input['hook_event_name'])
+  const sessionId = textIn(input['session_id'])
+  const name = textIn(input['tool_name'])
+  if (event === undefined || sessionId === undefined || name === undefined)
+    throw new Error('the input has no hook_event_name, no session_id or no tool_name')
+  const given = input['tool_input']
+  return {
+    event,
+    sessionId,
+    conversationId: `${agent}/${sessionId}`,
+    folder: textIn(input['cwd']),
+    transcript: textIn(input['transcript_path']),
+    call: {
+      id: textIn(input['tool_use_id']) ?? 'pending',
+      name,
+      arguments: typeof given === 'string' ? given : JSON.stringify(given ?? {}),
+    },
+  }
+}
+
+/** The rules that a call may break. */
+function suspects(rules: readonly GuardedRule[], { call }: GuardInput, branch: string | undefined): GuardedRule[] {
+  const steps = stepsOf(call).map((step) =>
+    step.branches?.length === 0 && branch !== undefined ? { ...step, branches: [branch.toLowerCase()] } : step,
+  )
+  return rules.filter(({ conditions }) => mayBreak(steps, conditions))
+}
+
+/** The rules of the rule file; none if it cannot be read, so that the other rules apply without it. */
+async function rulesOfRuleFile({ folder, agent, ruleFile }: GuardWorld): Promise<readonly GuardedRule[]> {
+  if (ruleFile === undefined) return []
+  try {
+    const { size, mtimeMs } = statSync(ruleFile)
+    if (size > MOST_RULE_FILE) throw new Error(`${ruleFile} has more than 1 MB`)
+    const version = `${String(size)} ${String(mtimeMs)}`
+    return (
+      rulesOfGuardedFile(folder, ruleFile, version) ??
+      (await import('./guarded-rules.js')).readGuardedFile(folder, ruleFile, version)
+    )
+  } catch (error) {
+    logProblem(folder, agent, error)
+    return []
+  }
+}
+
+/** The rules for a session: confirmed and added ones, and those of the rule file. */
+const rulesOfSession = async (world: GuardWorld, session: GuardedSession): Promise<readonly GuardedRule[]> => [
+  ...(await rulesFor(world.folder, session, async (guarded) =>
+    (await import('./guarded-rules.js')).renewGuarded(world.folder, guarded),
+  )),
+  ...(await rulesOfRuleFile(world)),
+]
+
+const quoted = (rules: readonly GuardedRule[]): string => rules.map(({ text }) => `“${text.replace(/[.。]$/u, '')}”`).join(' and ')
+
+/** What the user reads. */
+const questionAbout = (rules: readonly GuardedRule[]): string =>
+  `You said: ${quoted(rules)}. This call would break ${rules.length === 1 ? 'that rule' : 'these rules'}. Run it?`
+
+/** What the agent reads if its program cannot ask the user, or nobody is to be asked. */
+const reasonFor = (rules: readonly GuardedRule[], action: GuardAction): string =>
+  `This call did not run. The user said: ${quoted(rules)}. The call would break that. ${
+    action === 'ask'
+      ? 'Ask the user whether it may run, and do not reach the same end in another way. If the user allows it, make the call again.'
+      : 'Do not reach the same end in another way.'
+  }`
+
+/** The answer in the form of a program. Codex and Gemini CLI do not ask the user on behalf of a hook. */
+function answerOf(rules: readonly GuardedRule[], event: string, { agent, action }: GuardWorld): unknown {
+  const reason = reasonFor(rules, action)
+  switch (agent) {
+    case 'claude-code':
+      return {
+        hookSpecificOutput: {
+          hookEventName: event,
+          permissionDecision: action,
+          permissionDecisionReason: action === 'ask' ? questionAbout(rules) : reason,
+        },
+      }
+    case 'codex':
+      return {
+        hookSpecificOutput: { hookEventName: event, permissionDecision: 'deny', permissionDecisionReason: reason },
+      }
+    case 'gemini':
+      return { decision: 'deny', reason }
+    // The plugins.
+    default:
+      return { action, question: questionAbout(rules), reason }
+  }
+}
+
+/** Judges a call. Returns the output of the hook; empty if the call may run. */
+export async function runGuard(text: string, world: GuardWorld): Promise<string> {
+  const input = parseInput(text, world.agent)
+  const rules = await rulesOfSession(world, input)
+  if (rules.length === 0) return ''
+  const branch = checkedOutBranch(input.folder ?? process.cwd())
+  const suspected = suspects(rules, input, branch)
+  if (suspected.length === 0) return ''
+  const { secondLook } = await import('./second-look.js')
+  const broken = await secondLook(suspected, { ...input, ...world, branch })
+  return broken.length === 0 ? '' : `${JSON.stringify(answerOf(broken, input.event, world))}\n`
+}
