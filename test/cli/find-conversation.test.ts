@@ -82,8 +82,9 @@ function wordsOfDocumentation(): string[] {
     /[<[]conversations?(?:\.\.)?[\]>]/u.test(words),
   )
   const found = ofConversation.flatMap(({ words }) => {
+    // A flag can have the name of a command: `--evidence DIR`.
     const [verb = ''] = words.split(/ [<[]/u)
-    return [...text.matchAll(new RegExp(`\\b${verb} \\[?([A-Z]{2,})\\b`, 'gu'))].map(([, word = '']) => word)
+    return [...text.matchAll(new RegExp(`(?<![\\w-])${verb} \\[?([A-Z]{2,})\\b`, 'gu'))].map(([, word = '']) => word)
   })
   // The command then takes something else.
   return [...new Set(found)].filter((word) => word !== 'EDITION' && word !== 'FILE')

@@ -80,7 +80,7 @@ export function recoveryOf({ remaining, before, after }: ReportInput): Recovery 
 }
 
 /** The middle one of some numbers; the lower of two. */
-const medianOf = (numbers: readonly number[]): number | undefined =>
+export const medianOf = (numbers: readonly number[]): number | undefined =>
   numbers.toSorted((a, b) => a - b)[Math.floor((numbers.length - 1) / 2)]
 
 function groupOf(ways: readonly (WayToEdit | undefined)[], repeated: number): RecoveryGroup {

@@ -62,11 +62,18 @@ const FILE_NEEDED = 30
 const NAMES: ReadonlySet<ItemKind> = new Set(['file', 'identifier', 'number'])
 const VERDICT_ORDER = ['lost', 'unknown', 'partial', 'kept'] as const
 
+/** The pairs of calls that certainly ask the same. */
+export const repeatedOnly = (pairs: readonly RepeatedPair[]): readonly RepeatedPair[] =>
+  pairs.filter(({ verdict }) => verdict === 'doneAgain')
+
+/** Whether an item is a name in a repeated call. The call reports its loss. */
+export const isInRepeated = ({ kind, text }: JudgedItem, repeated: readonly Pick<RepeatedPair, 'subject'>[]): boolean =>
+  NAMES.has(kind) && repeated.some(({ subject }) => subject.includes(text))
+
 /** The repeated calls by subject, those with the most tokens first. */
 export function repeatedWork(pairs: readonly RepeatedPair[]): readonly RepeatedWork[] {
   const groups = new Map<string, RepeatedWork>()
-  for (const { verdict, use, tool, subject, first, again, cost } of pairs) {
-    if (verdict !== 'doneAgain') continue
+  for (const { use, tool, subject, first, again, cost } of repeatedOnly(pairs)) {
     const key = `${use} ${subject}`
     const known = groups.get(key)
     groups.set(key, {
@@ -100,9 +107,8 @@ const inOrder = (a: WeighedItem, b: WeighedItem): number =>
 
 /** All losses that matter, in the order of their consequence. */
 export function lossesInOrder(matters: readonly WeighedItem[], repeated: readonly RepeatedWork[]): readonly Loss[] {
-  const subjects = repeated.map(({ subject }) => subject)
   const items = matters
-    .filter(({ item }) => !(NAMES.has(item.kind) && subjects.some((subject) => subject.includes(item.text))))
+    .filter(({ item }) => !isInRepeated(item, repeated))
     .toSorted(inOrder)
     .map((each) => ({ rank: rankOf(each), loss: { kind: 'item', item: each.item } as const }))
   const works = repeated.map((work) => ({ rank: isCostly(work) ? COSTLY : CHEAP, loss: work }))

@@ -27,6 +27,7 @@ import { install } from './install.js'
 import { list } from './list.js'
 import { log } from './log.js'
 import { mcp } from './mcp.js'
+import { measure } from './measure.js'
 import { migrateLog } from './migrate-log.js'
 import { page } from './page.js'
 import { pin } from './pin.js'
@@ -73,6 +74,7 @@ export const commands: readonly CliCommand[] = [
   search,
   explain,
   forgotten,
+  measure,
   recall,
   install,
   handoff,

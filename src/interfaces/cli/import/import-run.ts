@@ -1,6 +1,6 @@
 /** One run of `import` over its planned files. */
 import { isLedgerError, LedgerError } from '../../../lib/ledger-error.js'
-import { codeOf, sentenceOf } from '../../../ports/store-error.js'
+import { sentenceOf } from '../../../ports/store-error.js'
 import type { TranscriptItem } from '../../../application/importers/transcript.js'
 import type { Ledger } from '../../../library/ledger.js'
 import { CommandExit, EXIT } from '../errors.js'
@@ -8,6 +8,7 @@ import { watchInterrupt } from '../interrupt.js'
 import { many, note } from '../output.js'
 import { ConversationNames } from './conversation-names.js'
 import { countTranscript } from './dry-run.js'
+import { isOfFile, isRefusal } from './file-errors.js'
 import type { PlannedFile } from './import-plan.js'
 import { ImportProgress } from './import-progress.js'
 import { ImportReport, type FileResult } from './import-report.js'
@@ -88,11 +89,7 @@ export class ImportRun {
 
   /** One refused file does not end an import of several. Any other error does. */
   private refusal({ isFound }: PlannedFile, error: unknown): FileResult {
-    const isOfFile =
-      (isLedgerError(error) && error.kind !== 'Usage' && (error.fault === 'input' || error.fault === 'state')) ||
-      codeOf(error) === 'EACCES' ||
-      codeOf(error) === 'ENOENT'
-    if (!isOfFile || (this.planned.length === 1 && !isFound)) throw error
+    if (!isOfFile(error) || (this.planned.length === 1 && !isFound)) throw error
     return { kind: 'refused', reason: sentenceOf(error) }
   }
 
@@ -139,8 +136,7 @@ export class ImportRun {
 
   /** Adds to an error of standard input that the messages before it stay recorded. */
   private withRecorded(error: unknown): unknown {
-    const isOfFile = isLedgerError(error) && (error.fault === 'input' || error.fault === 'state')
-    if (!isOfFile || error.kind === 'Usage' || this.progress.messages === 0) return error
+    if (!isRefusal(error) || this.progress.messages === 0) return error
     return new LedgerError(
       error.kind,
       `${error.message} (${many(this.progress.messages, 'message')} before it ${this.progress.messages === 1 ? 'stays' : 'stay'} recorded; run the same import again to continue)`,
