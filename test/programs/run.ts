@@ -17,6 +17,7 @@ import type { AgentProgram } from './agent.js'
 import { AGENTS } from './agents/index.js'
 import { installNode24, installProgram, UNAVAILABLE, type Installed } from './installation.js'
 import type { Scenario } from './scenario.js'
+import { guardScenario } from './scenarios/guard.js'
 import { handoffScenario } from './scenarios/handoff.js'
 import { hooksScenario } from './scenarios/hooks.js'
 import { importScenario } from './scenarios/import.js'
@@ -25,7 +26,14 @@ import { proxyScenario } from './scenarios/proxy.js'
 import { storedReport, storeReport, writeTable, type ScenarioReport } from './table.js'
 import { Trial, type CheckResult } from './trial.js'
 
-const SCENARIOS: readonly Scenario[] = [importScenario, hooksScenario, mcpScenario, proxyScenario, handoffScenario]
+const SCENARIOS: readonly Scenario[] = [
+  importScenario,
+  hooksScenario,
+  mcpScenario,
+  proxyScenario,
+  handoffScenario,
+  guardScenario,
+]
 
 const flags = process.argv.slice(2).filter((word) => word.startsWith('--'))
 const isShort = flags.includes('--short')

@@ -1,9 +1,8 @@
 /** Calls about the rules of the user: those that a conversation states, and the calls that broke them. */
-import { z } from 'zod'
 import { RULE_SCOPES, type RuleCheck } from '../../domain/rules/rule.js'
 import { RULE_JUDGEMENTS } from '../../domain/events/index.js'
 import { call, option } from '../call.js'
-import { awaitedListener, checkedBy, name, time } from '../option-values.js'
+import { awaitedListener, checkedBy, name, oneOf, time } from '../option-values.js'
 import { request } from './common.js'
 
 export type RuleJudgement = (typeof RULE_JUDGEMENTS)[number]
@@ -55,7 +54,7 @@ const scoped = () => ({
   ...request(),
   scope: option(
     'The sessions that the rule is about: `conversation` for its own, `project` for all in the same folder, `everywhere` for all. Default: `project` if the conversation has a project folder',
-    z.enum(RULE_SCOPES),
+    oneOf(RULE_SCOPES),
   ),
 })
 

@@ -6,6 +6,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { agentPrograms } from '../../../src/interfaces/cli/install/index.js'
+import { hookFolder } from '../hook-files.js'
 import { describeArrivals, notedCompactions, type NotedCompaction } from '../notes.js'
 import type { Scenario } from '../scenario.js'
 import { TROUBLES, withShell, type Surroundings } from '../surroundings.js'
@@ -23,10 +24,6 @@ const MOST_NOTE_SHOWN = 600
 /** What a user would see of a hook that failed. */
 const COMPLAINT =
   /\bhooks?\b[^\n]{0,200}\b(?:failed|error|timed out|exited)\b|\b(?:failed|error|timed out)\b[^\n]{0,40}\b(?:in|of|running|executing) [^\n]{0,40}\bhook/iu
-
-/** The directory of hooks, as `install` makes it. */
-const hookFolder = ({ site: { home } }: Trial): string =>
-  join(home, process.platform === 'darwin' ? 'Library/Application Support' : '.local/state', 'context-ledger', 'hooks')
 
 /** Texts by path. */
 type Files = ReadonlyMap<string, string>

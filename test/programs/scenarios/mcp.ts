@@ -2,11 +2,9 @@
  * MCP: the program starts the server of this package, calls a tool of it, and the model's next request contains the
  * result: the note with the rule that a compaction removed.
  */
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { NOTE_BEGINNING } from '../../../src/domain/values/recall-note.js'
 import { isImpossible } from '../agent.js'
-import { fieldsOf, jsonOf, listOf } from '../model/request.js'
+import { importSessions, recordedId } from '../recorded-session.js'
 import type { Scenario } from '../scenario.js'
 import { CONTEXT_LEDGER, type Trial, type Turn } from '../trial.js'
 
@@ -22,19 +20,6 @@ async function compactedSession(trial: Trial): Promise<string | undefined> {
     await importSessions(trial)
   }
   return session
-}
-
-async function importSessions(trial: Trial): Promise<void> {
-  const paths = trial.agent.transcripts.map((path) => join(trial.site.home, path)).filter((path) => existsSync(path))
-  await trial.ledger('import', ...paths, '--from', trial.agent.name)
-}
-
-/** The id of the recorded conversation. */
-async function recordedId(trial: Trial): Promise<string | undefined> {
-  const { stdout } = await trial.ledger('list', '--json')
-  const [conversation] = listOf(fieldsOf(jsonOf(stdout))['conversations'])
-  const { conversationId } = fieldsOf(conversation)
-  return typeof conversationId === 'string' ? conversationId : undefined
 }
 
 /** The result of a call in the request after it. */

@@ -91,7 +91,8 @@ const rulesOfSession = async (world: GuardWorld, session: GuardedSession): Promi
   ...(await rulesOfRuleFile(world)),
 ]
 
-const quoted = (rules: readonly GuardedRule[]): string => rules.map(({ text }) => `“${text.replace(/[.。]$/u, '')}”`).join(' and ')
+const quoted = (rules: readonly GuardedRule[]): string =>
+  rules.map(({ text }) => `“${text.replace(/[.。]$/u, '')}”`).join(' and ')
 
 /** What the user reads. */
 const questionAbout = (rules: readonly GuardedRule[]): string =>
