@@ -27,25 +27,33 @@ export function judgeCall(
 ): readonly { readonly rule: ReadableRule; readonly found: RuleBreak }[] {
   const stated = new FollowedRules(rules)
   const known = messages.findLast(({ toolCalls = [] }) => toolCalls.some(({ id }) => id === call.id))
-  for (const message of messages) stated.take(message)
-  const last: ReportMessage = known ?? {
-    messageId: 'pending',
-    revision: (messages.at(-1)?.revision ?? -1) + 1,
-    role: 'assistant',
-    text: '',
-    ownText: '',
-    toolCalls: [call],
-    at,
-    tokens: 0,
-  }
-  const all = known === undefined ? [...stated.messages, last] : stated.messages
-  const checker = new CallChecker(all, stated.rules, { branch }).check()
+  // A program may write a call before its arguments.
+  const last = known === undefined ? pendingMessage(messages, call, at) : withCall(known, call)
+  for (const message of messages) stated.take(message === known ? last : message)
+  if (known === undefined) stated.take(last)
+  const checker = new CallChecker(stated.messages, stated.rules, { branch }).check()
   return rules.flatMap((rule) => {
     const followed = stated.rules.find((each) => each.rule.id === rule.rule.id)
     const found = followed === undefined ? undefined : checker.of(followed).breaks.find(isOf(last, call))
     return found === undefined ? [] : [{ rule, found }]
   })
 }
+
+const pendingMessage = (messages: readonly ReportMessage[], call: ReportToolCall, at: string): ReportMessage => ({
+  messageId: 'pending',
+  revision: (messages.at(-1)?.revision ?? -1) + 1,
+  role: 'assistant',
+  text: '',
+  ownText: '',
+  toolCalls: [call],
+  at,
+  tokens: 0,
+})
+
+const withCall = (message: ReportMessage, call: ReportToolCall): ReportMessage => ({
+  ...message,
+  toolCalls: message.toolCalls?.map((each) => (each.id === call.id ? call : each)),
+})
 
 /** Whether a break is of a call: a message may have several. */
 const isOf =
