@@ -18,6 +18,7 @@ export const groups: Readonly<Record<string, () => Promise<{ group: Group }>>> =
   recall: async () => await import('./recall.js'),
   cli: async () => await import('./cli.js'),
   commands: async () => await import('./commands.js'),
+  guard: async () => await import('./guard.js'),
   page: async () => await import('./page.js'),
   service: async () => await import('./service.js'),
   neighbours: async () => await import('./neighbours.js'),

@@ -71,6 +71,10 @@ const READS: Readonly<Record<string, Call>> = {
   'forgotten in all': (of) => of.forgotten(),
   'rules with those of a file': (of) =>
     of.rules.list(ID, { files: [{ name: 'AGENTS.md', text: 'Never run `git push`.' }] }),
+  'confirmed rules': async (of) => {
+    await of.rules.add(ID, 'Never run `npm publish`.', { scope: 'everywhere' })
+    return await of.rules.confirmed({ project: '/srv' })
+  },
   'rules of nowhere': (of) => of.rules.list('nowhere'),
   'a check of rules': async (of) => {
     const checks: RuleCheck[] = []

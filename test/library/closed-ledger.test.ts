@@ -34,6 +34,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   forgotten: [],
   recall: ['a'],
   'rules.list': ['a'],
+  'rules.confirmed': [],
   'rules.check': ['a'],
   'rules.confirm': ['a', 'r0.1'],
   'rules.drop': ['a', 'r0.1'],

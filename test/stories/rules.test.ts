@@ -99,7 +99,9 @@ describe('the commands of the guide', () => {
   })
 
   it('record what a person says about a rule, and check no rule that was dropped', async () => {
-    expect((await run('confirm', 'b7d1', 'r2.4')).stdout).toBe('rule r2.4 is confirmed\n')
+    expect((await run('confirm', 'b7d1', 'r2.4')).stdout).toBe(
+      'rule r2.4 is confirmed in every session in the folder of this conversation\n',
+    )
     expect((await run('drop', 'b7d1', 'r2.3')).status).toBe(0)
     const check = await run('check', ID)
     expect([check.status, check.stdout]).toEqual([0, expect.not.stringContaining('r2.3')])
@@ -110,7 +112,12 @@ describe('the commands of the guide', () => {
 
   it('add a rule once', async () => {
     const added = JSON.parse((await run('add', ID, 'Never run `npm publish`.', '--json')).stdout)
-    expect(added).toEqual({ conversationId: ID, revision: added.revision, rule: `r${String(added.revision)}` })
+    expect(added).toEqual({
+      conversationId: ID,
+      revision: added.revision,
+      rule: `r${String(added.revision)}`,
+      scope: 'project',
+    })
     const again = JSON.parse((await run('add', ID, 'Never run `npm publish`.', '--json')).stdout)
     expect(again).toEqual(added)
   })

@@ -30,7 +30,7 @@ const files = () =>
     checkedBy<readonly RuleFile[]>((given) => {
       if (!Array.isArray(given) || !given.every(isFile)) return 'must be a list of { name, text }'
       // The ids of rules begin with the name.
-      const repeated = given.find(({ name }, at) => given.findIndex((file) => file.name === name) < at)
+      const repeated = given.find((file, at) => given.findIndex((each) => each.name === file.name) < at)
       return repeated === undefined ? undefined : `has two files with the name ${repeated.name}`
     }),
   )
