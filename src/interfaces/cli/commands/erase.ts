@@ -122,15 +122,10 @@ async function resummarize(
 }
 
 /** Removes the copies that hooks of this machine have of erased texts. */
-async function removeCopies(
-  ledger: Ledger,
-  completed: readonly CompletedErasure[],
-  planned: readonly PlannedErasure[],
-): Promise<void> {
+async function removeCopies(ledger: Ledger, planned: readonly PlannedErasure[]): Promise<void> {
   removeWaitingNotes(planned)
-  const ids = [...completed, ...planned].map(({ conversationId }) => conversationId)
-  const { refreshGuard } = await import('../hook/refresh-guard.js')
-  await refreshGuard(ledger, [...new Set(ids)], defaultHookFolder())
+  const { refreshGuarded } = await import('../hook/refresh-guard.js')
+  await refreshGuarded(ledger, defaultHookFolder())
 }
 
 export const eraseTexts: CliCommand = {
@@ -173,7 +168,7 @@ export const eraseTexts: CliCommand = {
           : args.is('yes') && reason !== undefined
             ? await erasure.run(target, { reason, ...(legalBasis === undefined ? {} : { legalBasis }) })
             : undefined
-      if (completed !== undefined) await removeCopies(ledger, completed, planned)
+      if (completed !== undefined) await removeCopies(ledger, planned)
       if (!args.json && completed === undefined) await line('nothing was erased: pass --yes to erase it')
       if (!args.json && completed !== undefined) await showCompleted(completed, offers)
       const resummarized = renews ? await resummarize(ledger, completed ?? [], config.policy) : undefined

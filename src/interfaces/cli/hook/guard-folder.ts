@@ -83,7 +83,7 @@ export function rulesOfGuardedFile(folder: string, path: string, version: string
 }
 
 /** The rules of all conversations. */
-function* guardedConversations(folder: string): Iterable<NonNullable<ReturnType<typeof guardedIn>>> {
+function* rulesOfConversations(folder: string): Iterable<NonNullable<ReturnType<typeof guardedIn>>> {
   let names: string[] = []
   try {
     names = readdirSync(guardFolder(folder))
@@ -95,6 +95,10 @@ function* guardedConversations(folder: string): Iterable<NonNullable<ReturnType<
     if (found !== undefined && found.guarded.version === undefined) yield found
   }
 }
+
+/** The conversations that have rules here. */
+export const guardedConversations = (folder: string): readonly string[] =>
+  [...rulesOfConversations(folder)].map(({ guarded }) => guarded.origin)
 
 function appliesTo(scope: RuleScope, { origin, project }: GuardedRules, session: GuardedSession): boolean {
   const { conversationId, folder } = session
@@ -112,7 +116,7 @@ export async function rulesFor(
   renew: (guarded: GuardedRules) => Promise<GuardedRules>,
 ): Promise<readonly GuardedRule[]> {
   const found: GuardedRule[] = []
-  for (const { guarded, isCurrent } of guardedConversations(folder)) {
+  for (const { guarded, isCurrent } of rulesOfConversations(folder)) {
     const { rules } = isCurrent ? guarded : await renew(guarded)
     found.push(...rules.filter(({ scope }) => appliesTo(scope, guarded, session)))
   }

@@ -3,7 +3,7 @@ import type { Ledger, RuleList } from '../../../library/ledger.js'
 import { isLedgerError } from '../../../lib/ledger-error.js'
 import { agentPrograms } from '../install/index.js'
 import { findInstallation } from '../install/installation.js'
-import { removeGuarded, writeGuarded } from './guard-folder.js'
+import { guardedConversations, removeGuarded, writeGuarded } from './guard-folder.js'
 import { guardedRule } from './guarded-rules.js'
 
 /** Whether the guard is installed for a program of this machine. */
@@ -31,10 +31,14 @@ export async function refreshGuard(
     try {
       writeRules(folder, await rules.list(id))
     } catch (error) {
-      // Erased, or of another ledger.
+      // It is of another ledger.
       if (!isLedgerError(error, 'NoSuchConversation')) throw error
-      writeGuarded(folder, { origin: id, rules: [] })
     }
+}
+
+/** Writes the rules again of all conversations whose rules the guard has: after an erasure, whatever it erased. */
+export const refreshGuarded = async (ledger: Pick<Ledger, 'rules'>, folder: string): Promise<void> => {
+  await refreshGuard(ledger, guardedConversations(folder), folder)
 }
 
 /** Writes the rules of all conversations of a ledger for the guard. */

@@ -11,6 +11,8 @@ import { sleep } from '../../../ports/clock.js'
 import { isFolder, loadConfig } from '../config/load-config.js'
 import { endSignals } from '../end-signals.js'
 import type { Flags } from '../flags.js'
+import { defaultHookFolder } from '../hook/hook-folder.js'
+import { refreshGuarded } from '../hook/refresh-guard.js'
 import { failureNotes, line, note } from '../output.js'
 import { showDue, showRun } from '../reports/retention.js'
 import { withLedger } from '../session.js'
@@ -42,9 +44,16 @@ export async function runRetentionWorker(flags: Flags, options: RunRetentionOpti
   if (!once) await requireServer(flags)
   await withLedger(flags, {}, async ({ ledger }) => {
     if (!once) await work(ledger, options)
-    else if (yes) await report(await ledger.admin.retention.run(), options)
+    else if (yes) await report(await runOnce(ledger), options)
     else await reportDue(await ledger.admin.retention.status(), options)
   })
+}
+
+/** Erases what is due, with the copies that the guard of this machine has. */
+async function runOnce(ledger: Ledger): Promise<CompletedRun | undefined> {
+  const run = await ledger.admin.retention.run()
+  if (run !== undefined) await refreshGuarded(ledger, defaultHookFolder())
+  return run
 }
 
 async function requireServer(flags: Flags): Promise<void> {
@@ -91,7 +100,7 @@ async function work(ledger: Ledger, options: RunRetentionOptions): Promise<void>
     while (!stop.signal.aborted) {
       let nextMs = CHECK_EVERY_MS
       try {
-        const run = await ledger.admin.retention.run()
+        const run = await runOnce(ledger)
         metrics.checked(run)
         if (run !== undefined) await report(run, options)
       } catch (error) {
