@@ -146,6 +146,15 @@ const call = (id: string, command: string) => ({
   ],
 })
 
+it('refuses rule files that are too large or have one name', async () => {
+  await using ledger = await openLedger({ store: 'memory' })
+  await ledger.append('c', { role: 'user', content: 'Hello' })
+  const file = { name: 'R.md', text: 'Never push to main.' }
+  await expect(ledger.rules.check('c', { files: [file, file] })).rejects.toThrow('has two files with the name R.md')
+  const large = { name: 'large.md', text: 'x'.repeat(1_000_001) }
+  await expect(ledger.rules.check('c', { files: [large] })).rejects.toThrow('has large.md, which is larger than 1 MB')
+})
+
 describe('a rule that was added', () => {
   it('applies from then on, and is unknown to the model if no message states it', async () => {
     await using ledger = await openLedger({ store: 'memory' })

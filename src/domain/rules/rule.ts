@@ -14,6 +14,9 @@ export type RuleSource =
 /** The longest rule that a person can add. */
 export const MOST_CHARACTERS_OF_RULE = 2_000
 
+/** The most characters of a rule file, and the most bytes of one on a disk. */
+export const MOST_OF_RULE_FILE = 1_000_000
+
 /** The judgement of a person on a rule: none yet, that it applies, or that it does not. */
 export type Standing = 'found' | 'confirmed' | 'dropped'
 

@@ -1,5 +1,5 @@
 /** Calls about the rules of the user: those that a conversation states, and the calls that broke them. */
-import { RULE_SCOPES, type RuleCheck } from '../../domain/rules/rule.js'
+import { MOST_OF_RULE_FILE, RULE_SCOPES, type RuleCheck } from '../../domain/rules/rule.js'
 import { RULE_JUDGEMENTS } from '../../domain/events/index.js'
 import { call, option } from '../call.js'
 import { awaitedListener, checkedBy, name, oneOf, time } from '../option-values.js'
@@ -29,6 +29,8 @@ const files = () =>
     'Rule files of the project. Each line that states a rule is one, from the beginning of the conversation',
     checkedBy<readonly RuleFile[]>((given) => {
       if (!Array.isArray(given) || !given.every(isFile)) return 'must be a list of { name, text }'
+      const large = given.find(({ text }) => text.length > MOST_OF_RULE_FILE)
+      if (large !== undefined) return `has ${large.name}, which is larger than 1 MB`
       // The ids of rules begin with the name.
       const repeated = given.find((file, at) => given.findIndex((each) => each.name === file.name) < at)
       return repeated === undefined ? undefined : `has two files with the name ${repeated.name}`

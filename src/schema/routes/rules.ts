@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { RULE_JUDGEMENTS } from '../../domain/events/index.js'
-import { MOST_CHARACTERS_OF_RULE } from '../../domain/rules/rule.js'
+import { MOST_CHARACTERS_OF_RULE, MOST_OF_RULE_FILE } from '../../domain/rules/rule.js'
 import { count, record } from '../answer.js'
 import { jobOf, WAIT } from '../answers/job.js'
 import * as results from '../answers/rules.js'
@@ -17,7 +17,7 @@ import { route } from '../route.js'
 const MOST_FILES = 100
 
 const files = z
-  .array(z.strictObject({ name: z.string().min(1), text: z.string() }))
+  .array(z.strictObject({ name: z.string().min(1), text: z.string().max(MOST_OF_RULE_FILE) }))
   .max(MOST_FILES)
   .optional()
   .meta({ description: 'Rule files of the project: each line that states a rule is one' })

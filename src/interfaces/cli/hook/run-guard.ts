@@ -6,15 +6,13 @@
 import { statSync } from 'node:fs'
 import { stepsOf } from '../../../domain/rules/call-steps.js'
 import { mayBreak } from '../../../domain/rules/may-break.js'
+import { MOST_OF_RULE_FILE } from '../../../domain/rules/rule.js'
 import { isRecord } from '../../../lib/is-record.js'
 import { textIn } from '../../../lib/text-in.js'
 import { checkedOutBranch } from './checked-out-branch.js'
 import type { GuardAction } from './guard-action.js'
 import { rulesFor, rulesOfGuardedFile, type GuardedRule, type GuardedSession } from './guard-folder.js'
 import { logProblem } from './hook-folder.js'
-
-/** A rule file has at most this many bytes. */
-const MOST_RULE_FILE = 1_000_000
 
 /** Surroundings of the guard. */
 export interface GuardWorld {
@@ -71,7 +69,7 @@ async function rulesOfRuleFile({ folder, agent, ruleFile }: GuardWorld): Promise
   if (ruleFile === undefined) return []
   try {
     const { size, mtimeMs } = statSync(ruleFile)
-    if (size > MOST_RULE_FILE) throw new Error(`${ruleFile} has more than 1 MB`)
+    if (size > MOST_OF_RULE_FILE) throw new Error(`${ruleFile} has more than 1 MB`)
     const version = `${String(size)} ${String(mtimeMs)}`
     return (
       rulesOfGuardedFile(folder, ruleFile, version) ??
