@@ -70,7 +70,7 @@ export const group: Group = {
     const home = await mkdtemp(join(tmpdir(), 'bench-guard-'))
     const [empty, full] = [join(home, 'empty'), home]
     try {
-      const rules = RULES.map((text, at) => guardedRule({ id: `r${String(at)}`, text, scope: 'everywhere' }))
+      const rules = RULES.map((text, at) => guardedRule({ id: `r${String(at)}`, text, scope: 'everywhere', since: {} }))
       writeGuarded(full, { origin: 'bench', rules })
       const command = (folder: string): string =>
         guardCommand([process.execPath, GUARD, folder, 'claude-code', 'ask'], folder, false)

@@ -1,4 +1,6 @@
 /** The rules of the user: those that conversations state, the judgements of people about them, and the calls that broke them. */
+import { homedir } from 'node:os'
+import { dirname } from 'node:path'
 import type { Command } from '../domain/decide/index.js'
 import type { Provenance } from '../domain/events/codec.js'
 import { CONVERSATION_PREFIX, conversationOf } from '../domain/values/ids.js'
@@ -93,7 +95,9 @@ const isFor = ({ scope }: Rule, project: string | undefined, folder: string | un
 function scopeOf(project: string | undefined, wanted: RuleScope | undefined): RuleScope {
   if (wanted === 'project' && project === undefined)
     throw bad('scope', 'is project, but the conversation has no project folder: use conversation or everywhere')
-  return wanted ?? (project === undefined ? 'conversation' : 'project')
+  // Every project is below the home folder.
+  const isWide = project === undefined || project === homedir() || dirname(project) === project
+  return wanted ?? (isWide ? 'conversation' : 'project')
 }
 
 export function createRules(parts: RulesParts): LedgerRules {
@@ -121,7 +125,8 @@ export function createRules(parts: RulesParts): LedgerRules {
     const { revision, rules, project } = await rulesIn(conversationId)
     const known = rules.find((rule) => rule.id === id)
     if (known === undefined) throw noSuchRule(conversationId, id, rules)
-    const scope = judgement === 'dropped' ? undefined : scopeOf(project, wanted)
+    const before = known.standing === 'confirmed' ? known.scope : undefined
+    const scope = judgement === 'dropped' ? undefined : scopeOf(project, wanted ?? before)
     if (known.standing === judgement && (scope === undefined || scope === known.scope))
       return { conversationId, revision, rule: id, ...withoutUndefined({ scope }) }
     const command = { type: 'JudgeRule', rule: id, judgement, ...withoutUndefined({ scope }) } as const

@@ -22,7 +22,7 @@ function reportMessageOf(
 /**
  * The messages of a session that were not withdrawn, in order; their revisions are their places in the file. Of a file
  * with several conversations, such as those of sub-agents, only the session's own.
- * @returns undefined if the file is no transcript of the program
+ * @returns undefined if the file is no transcript of the program, or lacks the session
  */
 export async function sessionMessages(
   path: string,
@@ -47,6 +47,6 @@ export async function sessionMessages(
       for (const id of messages.keys())
         if (item.sourceIds.some((sourceId) => id.startsWith(`${sourceId}#`))) messages.delete(id)
   }
-  const own = byConversation.get(sessionId) ?? byConversation.values().next().value
+  const own = byConversation.get(sessionId)
   return own === undefined ? undefined : [...own.values()]
 }

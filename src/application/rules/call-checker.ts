@@ -8,6 +8,7 @@ import type { CallStep } from '../../domain/rules/call-step.js'
 import { stepsOf } from '../../domain/rules/call-steps.js'
 import { includes, type Action } from '../../domain/rules/actions.js'
 import { breaks, hasTarget, type Before } from '../../domain/rules/judge-step.js'
+import { withBranch } from '../../domain/rules/step-branch.js'
 import { languageOf } from '../../domain/rules/language-of.js'
 import { firstLanguage, type Condition, type Language } from '../../domain/rules/read-rule.js'
 import type { CheckedRule, ContextAtBreak, RuleBreak } from '../../domain/rules/rule.js'
@@ -38,15 +39,14 @@ const MOST_RESULT = 20_000
  * @param branchNow the branch of a call without a result
  */
 function stepsOfWork({ call, by, result }: Work, branchNow: string | undefined): readonly CallStep[] {
-  const text = result?.text.slice(0, MOST_RESULT) ?? ''
-  return stepsOf(call).map((step) => {
-    const timed = by.at === undefined ? step : { ...step, at: by.at }
-    if (step.branches === undefined || step.branches.length > 0) return timed
-    const branch =
-      result === undefined
-        ? branchNow
-        : (step.command?.[1] === 'push' ? PUSHED : COMMITTED).exec(text)?.groups?.['branch']
-    return branch === undefined ? timed : { ...timed, branches: [branch.toLowerCase()] }
+  const { at } = by
+  const steps = stepsOf(call).map((step) => (at === undefined ? step : { ...step, at }))
+  if (result === undefined) return withBranch(steps, call.arguments, branchNow)
+  const text = result.text.slice(0, MOST_RESULT)
+  return steps.map((step) => {
+    if (step.branches === undefined || step.branches.length > 0) return step
+    const branch = (step.command?.[1] === 'push' ? PUSHED : COMMITTED).exec(text)?.groups?.['branch']
+    return branch === undefined ? step : { ...step, branches: [branch.toLowerCase()] }
   })
 }
 

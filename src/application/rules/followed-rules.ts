@@ -60,7 +60,8 @@ export class FollowedRules {
   #takeBack(message: ReportMessage): void {
     for (const id of this.#inForce.values()) {
       const known = this.#rules.get(id)
-      if (known === undefined || permissionIn(message, undefined, known.conditions) !== 'for good') continue
+      if (known === undefined || isBefore(message, known.rule)) continue
+      if (permissionIn(message, undefined, known.conditions) !== 'for good') continue
       const takenBack = { ...statedAt(message), text: quote(message.ownText) }
       this.#rules.set(id, { ...known, rule: { ...known.rule, takenBack } })
       this.#inForce.delete(keyOf(known))
@@ -95,3 +96,7 @@ export class FollowedRules {
 
 /** Whether only messages state a rule: one of a file, or an added one, stays without them. */
 const isStated = ({ source }: Rule): boolean => source === 'statement' || source === 'refusal'
+
+/** Whether a message is older than a rule of another conversation, or one that a person added. */
+const isBefore = ({ at }: ReportMessage, { since }: Rule): boolean =>
+  since.revision === undefined && since.at !== undefined && at !== undefined && Date.parse(at) < Date.parse(since.at)

@@ -2,7 +2,7 @@
 import type { RuleBreak } from '../../domain/rules/rule.js'
 import type { ReportMessage, ReportToolCall } from '../loss-report/report-input.js'
 import { CallChecker } from './call-checker.js'
-import type { ReadableRule } from './find-rules.js'
+import { keyOf, type ReadableRule } from './find-rules.js'
 import { FollowedRules } from './followed-rules.js'
 
 /** A call that has not run. */
@@ -16,27 +16,29 @@ export interface PendingCall {
 
 /**
  * The rules that a call would break, as `checkRules` will report it: none that the user has taken back or, in this turn,
- * excepted.
+ * excepted. Of rules with the same content, the first.
  * @param messages of the session so far; the last one may have the call
- * @param rules that apply from the beginning of the session
+ * @param rules that apply from the beginning of the session; only messages after `since.at` take one back
  */
 export function judgeCall(
   messages: readonly ReportMessage[],
   rules: readonly ReadableRule[],
   { call, branch, at }: PendingCall,
-): readonly { readonly rule: ReadableRule; readonly found: RuleBreak }[] {
-  const stated = new FollowedRules(rules)
+): readonly ReadableRule[] {
+  const byContent = new Map<string, ReadableRule>()
+  for (const rule of rules) if (!byContent.has(keyOf(rule))) byContent.set(keyOf(rule), rule)
+  const followed = new FollowedRules([...byContent.values()])
   const known = messages.findLast(({ toolCalls = [] }) => toolCalls.some(({ id }) => id === call.id))
   // A program may write a call before its arguments.
   const last = known === undefined ? pendingMessage(messages, call, at) : withCall(known, call)
-  for (const message of messages) stated.take(message === known ? last : message)
-  if (known === undefined) stated.take(last)
-  const checker = new CallChecker(stated.messages, stated.rules, { branch }).check()
-  return rules.flatMap((rule) => {
-    const followed = stated.rules.find((each) => each.rule.id === rule.rule.id)
-    const found = followed === undefined ? undefined : checker.of(followed).breaks.find(isOf(last, call))
-    return found === undefined ? [] : [{ rule, found }]
-  })
+  for (const message of messages) followed.take(message === known ? last : message)
+  if (known === undefined) followed.take(last)
+  const checker = new CallChecker(followed.messages, followed.rules, { branch }).check()
+  // A rule that was taken back and stated again is another one with the same content.
+  const broken = new Set(
+    followed.rules.filter((rule) => checker.of(rule).breaks.some(isOf(last, call))).map((rule) => keyOf(rule)),
+  )
+  return [...byContent].filter(([key]) => broken.has(key)).map(([, rule]) => rule)
 }
 
 const pendingMessage = (messages: readonly ReportMessage[], call: ReportToolCall, at: string): ReportMessage => ({

@@ -4,13 +4,14 @@ import fc from 'fast-check'
 import { existsSync } from 'node:fs'
 import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { openLedger, type RuleScope } from '../../../src/index.js'
 import { guardFolder, writeGuarded } from '../../../src/interfaces/cli/hook/guard-folder.js'
 import { guardedRule } from '../../../src/interfaces/cli/hook/guarded-rules.js'
 import { lastProblem } from '../../../src/interfaces/cli/hook/hook-folder.js'
 import { runGuard, type GuardWorld } from '../../../src/interfaces/cli/hook/run-guard.js'
 import { runCli } from '../../support/cli.js'
+import { COMPACTED_SESSIONS } from '../../support/compacted-sessions.js'
 
 const EXAMPLE = 'examples/claude-code-rules.jsonl'
 const SESSION = 'b7d1c9e2-4f3a-4c58-9b0e-2a6d8f1e7c40'
@@ -37,7 +38,10 @@ const shell = (command: string): Call => ({ tool_name: 'Bash', tool_input: { com
 
 /** What the guard answers to a call; empty if it may run. */
 async function answer(call: Call, world: Partial<GuardWorld> = {}, more: object = {}): Promise<string> {
-  const input = { hook_event_name: 'PreToolUse', session_id: 'other', cwd: join(PROJECT, 'src'), ...call, ...more }
+  const transcript_path = join(home, 'begin.jsonl')
+  await writeFile(transcript_path, said('user', 'Begin.', 1))
+  const session = { session_id: 'other', transcript_path, cwd: join(PROJECT, 'src') }
+  const input = { hook_event_name: 'PreToolUse', ...session, ...call, ...more }
   return await runGuard(JSON.stringify(input), {
     folder,
     agent: 'claude-code',
@@ -49,7 +53,7 @@ async function answer(call: Call, world: Partial<GuardWorld> = {}, more: object 
 }
 
 const guarded = (text: string, scope: RuleScope = 'project', origin = ID): void => {
-  writeGuarded(folder, { origin, project: PROJECT, rules: [guardedRule({ id: 'r1', text, scope })] })
+  writeGuarded(folder, { origin, project: PROJECT, rules: [guardedRule({ id: 'r1', text, scope, since: {} })] })
 }
 
 /** A record of Claude Code. */
@@ -71,6 +75,16 @@ async function transcriptOf(...records: readonly (readonly ['user' | 'assistant'
   const file = join(home, 'other.jsonl')
   await writeFile(file, records.map(([role, content], at) => said(role, content, at + 1)).join(''))
   return file
+}
+
+/** The answer to a push in a session of a program. */
+async function inSessionOf(agent: string): Promise<unknown> {
+  const session = COMPACTED_SESSIONS[agent]?.('s1', new Date().toISOString())
+  const transcript_path = join(home, session?.file ?? '')
+  await mkdir(dirname(transcript_path), { recursive: true })
+  await writeFile(transcript_path, session?.before ?? '')
+  const more = { transcript_path, session_id: session?.sessionId ?? 's1' }
+  return JSON.parse(await answer(shell('git push origin main'), { agent }, more))
 }
 
 const ran = (id: string, command: string) => [
@@ -99,10 +113,16 @@ it('says of each call of a session what `rules check` says of it', async () => {
       : []
     for (const { id, name, input } of uses) {
       const transcript = join(home, `${SESSION}.jsonl`)
-      await writeFile(transcript, `${lines.slice(0, at).join('\n')}\n`)
       const call = { tool_use_id: id, tool_name: name, tool_input: input }
       calls.push(uuid)
-      if ((await answer(call, {}, { session_id: SESSION, transcript_path: transcript })) !== '') found.push(uuid)
+      const answers = []
+      // A program may write a call before or after it asks the hooks.
+      for (const end of [at, at + 1]) {
+        await writeFile(transcript, `${lines.slice(0, end).join('\n')}\n`)
+        answers.push(await answer(call, {}, { session_id: SESSION, transcript_path: transcript }))
+      }
+      expect(answers[0]).toBe(answers[1])
+      if (answers[0] !== '') found.push(uuid)
     }
   }
   expect(calls.length).toBeGreaterThan(5)
@@ -128,17 +148,12 @@ describe('a rule', () => {
       hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: 'deny', permissionDecisionReason: reason },
     })
     // Codex refuses the answer "ask", and then runs the call.
-    expect(JSON.parse(await answer(shell('git push origin main'), { agent: 'codex' }))).toEqual({
+    expect(await inSessionOf('codex')).toEqual({
       hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: 'deny', permissionDecisionReason: reason },
     })
-    expect(JSON.parse(await answer(shell('git push origin main'), { agent: 'gemini' }))).toEqual({
-      decision: 'deny',
-      reason,
-    })
-    expect(JSON.parse(await answer(shell('git push origin main'), { agent: 'pi' }))).toMatchObject({
-      action: 'ask',
-      reason,
-    })
+    expect(await inSessionOf('gemini')).toEqual({ decision: 'deny', reason })
+    expect(await inSessionOf('opencode')).toMatchObject({ action: 'ask', reason })
+    expect(await inSessionOf('pi')).toMatchObject({ action: 'ask', reason })
   })
 
   it.each([
@@ -180,7 +195,7 @@ describe('a rule', () => {
     const after = await transcriptOf(['user', 'Commit it.'], ...ran('t1', 'npm test'))
     expect(await answer(shell('git commit -m x'), {}, { transcript_path: after })).toBe('')
     // Without the session, nobody knows.
-    expect(await answer(shell('git commit -m x'))).toBe('')
+    expect(await answer(shell('git commit -m x'), {}, { transcript_path: home })).toBe('')
   })
 
   it('about a branch applies to the one that is checked out', async () => {
@@ -201,6 +216,74 @@ describe('a rule', () => {
     expect(await answer(shell('git commit -am x'), {}, { cwd: join(home, 'linked') })).not.toBe('')
   })
 
+  it('about a branch follows what the call checks out, and judges no other folder', async () => {
+    guarded('Never commit to main.', 'everywhere')
+    await mkdir(join(home, 'repo', '.git'), { recursive: true })
+    const on = async (branch: string, command: string) => {
+      await writeFile(join(home, 'repo', '.git', 'HEAD'), `ref: refs/heads/${branch}\n`)
+      return await answer(shell(command), {}, { cwd: join(home, 'repo') })
+    }
+    expect(await on('main', 'git checkout -b feature && git commit -m x')).toBe('')
+    expect(await on('feature', 'git switch main && git commit -m x')).not.toBe('')
+    expect(await on('main', 'cd ../other && git commit -m x')).toBe('')
+    expect(await on('main', 'git -C ../other commit -m x')).toBe('')
+  })
+
+  it.each([
+    ['No deploys after 18:00 UTC.', 'kubectl apply -f a.yaml', '2026-03-12T20:00:00Z', '2026-03-12T10:00:00Z'],
+    [
+      'Never deploy between 22:00 and 06:00 UTC.',
+      'kubectl apply -f a.yaml',
+      '2026-03-12T23:00:00Z',
+      '2026-03-12T10:00:00Z',
+    ],
+  ])('about a time of day: %s', async (rule, command, broken, kept) => {
+    guarded(rule, 'everywhere')
+    expect(await answer(shell(command), { now: () => Date.parse(broken) })).not.toBe('')
+    expect(await answer(shell(command), { now: () => Date.parse(kept) })).toBe('')
+  })
+
+  it('that was taken back and stated again applies', async () => {
+    guarded('Never push to main.')
+    const again = await transcriptOf(
+      ['user', 'From now on you may push to main again.'],
+      ['assistant', 'OK.'],
+      ['user', 'Never push to main.'],
+      ['assistant', 'OK.'],
+      ['user', 'Now the tests.'],
+    )
+    expect(await answer(shell('git push origin main'), {}, { transcript_path: again })).not.toBe('')
+  })
+
+  it('that is newer than a permission applies', async () => {
+    const rule = {
+      id: 'r1',
+      text: 'Never push to main.',
+      scope: 'project',
+      since: { at: '2026-04-01T00:00:00Z' },
+    } as const
+    writeGuarded(folder, { origin: ID, project: PROJECT, rules: [guardedRule(rule)] })
+    const before = await transcriptOf(
+      ['user', 'From now on you may push to main again.'],
+      ['assistant', 'OK.'],
+      ['user', 'Now the tests.'],
+    )
+    expect(await answer(shell('git push origin main'), {}, { transcript_path: before })).not.toBe('')
+  })
+
+  it('of two conversations is told once, and can be taken back', async () => {
+    guarded('Never push to main.', 'everywhere')
+    guarded('Never push to main!', 'everywhere', 'claude-code/another')
+    const asked = await answer(shell('git push origin main'))
+    expect(asked.match(/Never push/gu)).toHaveLength(1)
+    const taken = await transcriptOf(
+      ['user', 'From now on you may push to main again.'],
+      ['assistant', 'OK.'],
+      ['user', 'Now the tests.'],
+    )
+    expect(await answer(shell('git push origin main'), {}, { transcript_path: taken })).toBe('')
+  })
+
   it('of a file is read again when the file changes', async () => {
     const ruleFile = join(home, 'rules.md')
     await writeFile(ruleFile, '- Never push to main.\n')
@@ -214,7 +297,9 @@ describe('a rule', () => {
   it('that another version of this program wrote is read again', async () => {
     writeGuarded(folder, {
       origin: ID,
-      rules: [{ ...guardedRule({ id: 'r1', text: 'Never push to main.', scope: 'everywhere' }), conditions: [] }],
+      rules: [
+        { ...guardedRule({ id: 'r1', text: 'Never push to main.', scope: 'everywhere', since: {} }), conditions: [] },
+      ],
     })
     const [file = ''] = await filesOf()
     const old = JSON.parse(await readFile(file, 'utf8'))
@@ -230,6 +315,23 @@ async function filesOf(): Promise<string[]> {
 }
 
 describe('the agent goes on', () => {
+  it.each(['codex', 'gemini', 'opencode', 'pi'])(
+    'in %s if its session cannot be read, because nobody knows what the user allowed',
+    async (agent) => {
+      guarded('Never push to main.')
+      for (const transcript_path of [home, join(home, 'missing'), undefined])
+        expect(await answer(shell('git push origin main'), { agent }, { transcript_path })).toBe('')
+      expect(lastProblem(folder, agent)).toBeDefined()
+    },
+  )
+
+  it('if a file of the guard has another form, and other rules apply', async () => {
+    guarded('Never push to main.')
+    for (const [at, text] of ['{"build":"x","rules":5}', '[]', '{"rules":[{}]}', 'null'].entries())
+      await writeFile(join(guardFolder(folder), `${String(at)}.json`), text)
+    expect(await answer(shell('git push origin main'))).not.toBe('')
+  })
+
   it('if a file of the guard is damaged', async () => {
     guarded('Never push to main.')
     for (const file of await filesOf()) await appendFile(file, '}')

@@ -11,7 +11,7 @@ export const install: CliCommand = {
     guard: {
       type: 'string',
       describe:
-        'Ask before a call that would break a confirmed rule. With `deny`, the call does not run [default: ask]',
+        'Ask before a call that would break a confirmed rule. With `deny`, the call does not run; `off` removes the guard [default: ask]',
     },
     remove: toggle('Remove what was installed; without --agent, from all programs'),
     yes: toggle('Write without asking for confirmation'),

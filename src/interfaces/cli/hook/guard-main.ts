@@ -5,6 +5,7 @@
  */
 import { writeSync } from 'node:fs'
 import { GUARD_ACTIONS } from './guard-action.js'
+import { hasGuard } from './guard-folder.js'
 import { logProblem } from './hook-folder.js'
 import { readInput } from './read-input.js'
 import { runGuard } from './run-guard.js'
@@ -20,6 +21,7 @@ setTimeout(() => {
 }, BUDGET_MS)
 
 try {
+  if (!hasGuard(folder, agent)) process.exit(0)
   const output = await runGuard(await readInput(), {
     folder,
     agent,

@@ -146,7 +146,9 @@ async function attempt(
     return await open({ reads: false }, async (ledger, rules) => {
       const conversationId = (await importTranscript(ledger, pending)) ?? expectedId
       // The user may have taken a rule back.
-      await refreshGuard(ledger, [conversationId], folder)
+      await refreshGuard(ledger, [conversationId], folder).catch((error: unknown) => {
+        logProblem(folder, pending.agent, error)
+      })
       return await noteFor(ledger, conversationId, earliest, noted, rules)
     })
   } catch (error) {

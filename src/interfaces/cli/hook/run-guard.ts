@@ -7,11 +7,12 @@ import { statSync } from 'node:fs'
 import { stepsOf } from '../../../domain/rules/call-steps.js'
 import { mayBreak } from '../../../domain/rules/may-break.js'
 import { MOST_OF_RULE_FILE } from '../../../domain/rules/rule.js'
+import { withBranch } from '../../../domain/rules/step-branch.js'
 import { isRecord } from '../../../lib/is-record.js'
 import { textIn } from '../../../lib/text-in.js'
 import { checkedOutBranch } from './checked-out-branch.js'
 import type { GuardAction } from './guard-action.js'
-import { rulesFor, rulesOfGuardedFile, type GuardedRule, type GuardedSession } from './guard-folder.js'
+import { rulesFor, rulesOfGuardedFile, writeGuarded, type GuardedRule, type GuardedSession } from './guard-folder.js'
 import { logProblem } from './hook-folder.js'
 
 /** Surroundings of the guard. */
@@ -30,6 +31,8 @@ interface GuardInput extends GuardedSession {
   readonly event: string
   readonly sessionId: string
   readonly transcript: string | undefined
+  /** Whether to compare the call alone: its session is costly to read. */
+  readonly isFirstLook: boolean
   readonly call: { readonly id: string; readonly name: string; readonly arguments: string }
 }
 
@@ -46,8 +49,9 @@ function parseInput(text: string, agent: string): GuardInput {
     event,
     sessionId,
     conversationId: `${agent}/${sessionId}`,
-    folder: textIn(input['cwd']),
+    folder: textIn(input['cwd']) ?? process.cwd(),
     transcript: textIn(input['transcript_path']),
+    isFirstLook: input['first_look'] === true,
     call: {
       id: textIn(input['tool_use_id']) ?? 'pending',
       name,
@@ -57,10 +61,14 @@ function parseInput(text: string, agent: string): GuardInput {
 }
 
 /** The rules that a call may break. */
-function suspects(rules: readonly GuardedRule[], { call }: GuardInput, branch: string | undefined): GuardedRule[] {
-  const steps = stepsOf(call).map((step) =>
-    step.branches?.length === 0 && branch !== undefined ? { ...step, branches: [branch.toLowerCase()] } : step,
-  )
+function suspects(
+  rules: readonly GuardedRule[],
+  { call }: GuardInput,
+  branch: string | undefined,
+  now: number,
+): GuardedRule[] {
+  const at = new Date(now).toISOString()
+  const steps = withBranch(stepsOf(call), call.arguments, branch).map((step) => ({ ...step, at }))
   return rules.filter(({ conditions }) => mayBreak(steps, conditions))
 }
 
@@ -68,7 +76,9 @@ function suspects(rules: readonly GuardedRule[], { call }: GuardInput, branch: s
 async function rulesOfRuleFile({ folder, agent, ruleFile }: GuardWorld): Promise<readonly GuardedRule[]> {
   if (ruleFile === undefined) return []
   try {
-    const { size, mtimeMs } = statSync(ruleFile)
+    const found = statSync(ruleFile)
+    const { size, mtimeMs } = found
+    if (!found.isFile()) throw new Error(`${ruleFile} is no file`)
     if (size > MOST_OF_RULE_FILE) throw new Error(`${ruleFile} has more than 1 MB`)
     const version = `${String(size)} ${String(mtimeMs)}`
     return (
@@ -77,6 +87,7 @@ async function rulesOfRuleFile({ folder, agent, ruleFile }: GuardWorld): Promise
     )
   } catch (error) {
     logProblem(folder, agent, error)
+    writeGuarded(folder, { origin: ruleFile, rules: [] })
     return []
   }
 }
@@ -84,7 +95,7 @@ async function rulesOfRuleFile({ folder, agent, ruleFile }: GuardWorld): Promise
 /** The rules for a session: confirmed and added ones, and those of the rule file. */
 const rulesOfSession = async (world: GuardWorld, session: GuardedSession): Promise<readonly GuardedRule[]> => [
   ...(await rulesFor(world.folder, session, async (guarded) =>
-    (await import('./guarded-rules.js')).renewGuarded(world.folder, guarded),
+    (await import('./guarded-rules.js')).renewGuarded(guarded),
   )),
   ...(await rulesOfRuleFile(world)),
 ]
@@ -128,15 +139,21 @@ function answerOf(rules: readonly GuardedRule[], event: string, { agent, action 
   }
 }
 
-/** Judges a call. Returns the output of the hook; empty if the call may run. */
+/**
+ * Judges a call. Returns the output of the hook; empty if the call may run. If the session cannot be read, nobody knows
+ * what the user allowed: the call runs, unless the user can be asked.
+ */
 export async function runGuard(text: string, world: GuardWorld): Promise<string> {
   const input = parseInput(text, world.agent)
   const rules = await rulesOfSession(world, input)
   if (rules.length === 0) return ''
-  const branch = checkedOutBranch(input.folder ?? process.cwd())
-  const suspected = suspects(rules, input, branch)
+  const branch = checkedOutBranch(input.folder)
+  const suspected = suspects(rules, input, branch, world.now())
   if (suspected.length === 0) return ''
+  if (input.isFirstLook) return `${JSON.stringify({ suspected: suspected.length })}\n`
   const { secondLook } = await import('./second-look.js')
-  const broken = await secondLook(suspected, { ...input, ...world, branch })
-  return broken.length === 0 ? '' : `${JSON.stringify(answerOf(broken, input.event, world))}\n`
+  const { broken, isSure } = await secondLook(suspected, { ...input, ...world, branch })
+  if (broken.length === 0) return ''
+  if (!isSure && (world.agent !== 'claude-code' || world.action !== 'ask')) return ''
+  return `${JSON.stringify(answerOf(broken, input.event, world))}\n`
 }

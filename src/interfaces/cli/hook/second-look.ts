@@ -2,6 +2,7 @@
 import { sessionMessages } from '../../../application/importers/session-messages.js'
 import { judgeCall } from '../../../application/rules/judge-call.js'
 import type { ReportMessage, ReportToolCall } from '../../../application/loss-report/report-input.js'
+import { isCanary } from './canary.js'
 import type { GuardedRule } from './guard-folder.js'
 import { logProblem } from './hook-folder.js'
 
@@ -20,34 +21,45 @@ export interface CallInSession {
 
 /** The messages of the session; undefined if they cannot be read. */
 async function messagesOf({ transcript, agent, sessionId, folder }: CallInSession) {
-  if (transcript === undefined) return undefined
+  // The session of a canary has no messages.
+  if (isCanary(sessionId)) return []
   try {
-    return await sessionMessages(transcript, agent, sessionId)
+    const messages = transcript === undefined ? undefined : await sessionMessages(transcript, agent, sessionId)
+    if (messages === undefined)
+      logProblem(folder, agent, `the guard cannot read the session in ${transcript ?? 'no file'}`)
+    return messages
   } catch (error) {
     logProblem(folder, agent, error)
     return undefined
   }
 }
 
-/** The rules that the call would break. */
+/** The rules that a call would break. `isSure` is false if the messages of its session are not known. */
 export async function secondLook(
   suspected: readonly GuardedRule[],
   session: CallInSession,
-): Promise<readonly GuardedRule[]> {
+): Promise<{ readonly broken: readonly GuardedRule[]; readonly isSure: boolean }> {
   const messages: readonly ReportMessage[] | undefined = await messagesOf(session)
+  const isSure = messages !== undefined
   // Whether an earlier command ran is not known: no accusation.
-  const judged =
-    messages === undefined
-      ? suspected.filter(({ conditions }) => !conditions.some(({ kind }) => kind === 'first'))
-      : suspected
+  const judged = isSure
+    ? suspected
+    : suspected.filter(({ conditions }) => !conditions.some(({ kind }) => kind === 'first'))
   // Rules of two conversations may have the same id.
-  const readable = judged.map(({ conditions, text, scope }, place) => ({
-    rule: { id: `guard ${String(place)}`, text, scope, source: 'added', standing: 'confirmed', since: {} } as const,
+  const readable = judged.map(({ conditions, text, scope, at }, place) => ({
+    rule: {
+      id: `guard ${String(place)}`,
+      text,
+      scope,
+      source: 'added',
+      standing: 'confirmed',
+      since: at === undefined ? {} : { at },
+    } as const,
     conditions,
     statedBy: [],
   }))
   const { call, branch, now } = session
   const found = judgeCall(messages ?? [], readable, { call, branch, at: new Date(now()).toISOString() })
-  const broken = new Set(found.map(({ rule }) => rule.rule.id))
-  return judged.filter((_rule, place) => broken.has(`guard ${String(place)}`))
+  const broken = new Set(found.map(({ rule }) => rule.id))
+  return { broken: judged.filter((_rule, place) => broken.has(`guard ${String(place)}`)), isSure }
 }

@@ -105,7 +105,7 @@ export const CANARY_RULE = `Never run \`${CANARY_COMMAND}\``
 
 /** Runs `work` while the guard has a rule for the session of a canary. */
 export async function withCanaryRule<T>(folder: string, conversationId: string, work: () => Promise<T>): Promise<T> {
-  const rules = [guardedRule({ id: 'r1', text: CANARY_RULE, scope: 'conversation' })]
+  const rules = [guardedRule({ id: 'r1', text: CANARY_RULE, scope: 'conversation', since: {} })]
   writeGuarded(folder, { origin: conversationId, rules })
   try {
     return await work()
@@ -117,7 +117,7 @@ export async function withCanaryRule<T>(folder: string, conversationId: string, 
 /** Checks the guard: it must answer to a call that breaks a rule. */
 async function checkGuard(hook: HookToCheck, folder: string): Promise<Arrival> {
   const sessionId = createCanaryId()
-  const session = { session_id: sessionId, transcript_path: folder, cwd: homeFolder() }
+  const session = { session_id: sessionId, cwd: homeFolder() }
   const call = { tool_use_id: 'check', tool_name: 'Bash', tool_input: { command: CANARY_COMMAND } }
   const input = JSON.stringify({ hook_event_name: hook.event, ...session, ...call })
   return await withCanaryRule(folder, `${hook.agent}/${sessionId}`, async () => {

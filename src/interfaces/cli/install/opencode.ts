@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { isRecord } from '../../../lib/is-record.js'
-import { agentFolders } from '../../../lib/user-folders.js'
+import { agentFolders, homeFolder } from '../../../lib/user-folders.js'
 import { sentenceOf } from '../../../ports/store-error.js'
 import { MCP_NAME, type AgentProgram, type LoadedPlugin } from './agent-program.js'
 import { pluginSource } from './plugin-source.js'
@@ -18,7 +18,7 @@ const partId = () =>
   ((BigInt(Date.now()) * 4096n + 4095n) & 0xffffffffffffn).toString(16).padStart(12, '0') +
   Math.random().toString(36).slice(2, 12).padEnd(14, '0')
 
-export const ContextLedger = async ({ client }) => {
+export const ContextLedger = async ({ client, directory }) => {
   const exportSession = async (id, file) => {
     const [info, messages] = await Promise.all([
       client.session.get({ path: { id } }),
@@ -52,7 +52,7 @@ export const ContextLedger = async ({ client }) => {
       const text = take(input.sessionID)
       if (text !== undefined) output.output += '\\n\\n' + text
     },
-    ...guardCalls(client),
+    ...guardCalls(client, directory),
   }
 }
 `
@@ -66,23 +66,26 @@ const guardCalls = () => ({})
  * The session is exported for the guard, which deletes nothing.
  */
 const GUARD = `
-const guardCalls = (client) => ({
+const guardCalls = (client, directory) => ({
   'tool.execute.before': async ({ tool, sessionID, callID }, { args }) => {
-    const answer = await judgeCall(client, sessionID, { id: callID, name: tool, input: args }).catch(() => {})
+    const call = { id: callID, name: tool, input: args }
+    const answer = await judgeCall(client, directory, sessionID, call).catch(() => {})
     if (answer !== undefined) throw new Error(answer.reason)
   },
 })
 
-const judgeCall = async (client, id, call) => {
+const judgeCall = async (client, directory, id, call) => {
   if (!hasRules() || !/^[\\w-]+$/.test(id)) return
-  const [info, messages] = await Promise.all([
-    client.session.get({ path: { id } }),
-    client.session.messages({ path: { id } }),
-  ])
+  // The session is exported only for a call that may break a rule.
+  if ((await askGuard(id, undefined, directory, call, true)) === undefined) return
   const file = join(folder, 'exports', id + '.' + Date.now() + '.' + Math.random().toString(36).slice(2) + '.json')
-  replaceFile(join(folder, 'exports'), file, JSON.stringify({ info: info.data, messages: messages.data }))
   try {
-    return await askGuard(id, file, info.data.directory, call)
+    const late = new Promise((_resolve, reject) => setTimeout(reject, 5000).unref())
+    const path = { path: { id } }
+    const session = Promise.all([client.session.get(path), client.session.messages(path)])
+    const [info, messages] = await Promise.race([session, late])
+    replaceFile(join(folder, 'exports'), file, JSON.stringify({ info: info.data, messages: messages.data }))
+    return await askGuard(id, file, directory, call)
   } finally {
     rmSync(file, { force: true })
   }
@@ -93,7 +96,7 @@ async function loadPlugin(exports: unknown, sessionId: string): Promise<LoadedPl
   const create = isRecord(exports) ? exports['ContextLedger'] : undefined
   if (typeof create !== 'function') return undefined
   const client = { session: { get: async () => ({ data: {} }), messages: async () => ({ data: [] }) } }
-  const hooks: unknown = await create({ client })
+  const hooks: unknown = await create({ client, directory: homeFolder() })
   if (!isRecord(hooks)) return undefined
   const { event, 'chat.message': onMessage, 'tool.execute.before': beforeCall } = hooks
   if (typeof event !== 'function' || typeof onMessage !== 'function') return undefined

@@ -88,7 +88,7 @@ const guardWords = ${JSON.stringify(words(agent))}
 const hasRules = () => existsSync(${hasRuleFile ? 'folder' : "join(folder, 'guard')"})
 
 /** The answer of the guard about a call. */
-const askGuard = (id, transcript, cwd, call) =>
+const askGuard = (id, transcript, cwd, call, isFirstLook = false) =>
   new Promise((resolve) => {
     try {
       const [program, ...words] = guardWords
@@ -106,7 +106,7 @@ const askGuard = (id, transcript, cwd, call) =>
       })
       const session = { hook_event_name: 'PreToolUse', session_id: id, transcript_path: transcript, cwd }
       const about = { tool_use_id: call.id, tool_name: call.name, tool_input: call.input }
-      child.stdin.end(JSON.stringify({ ...session, ...about }))
+      child.stdin.end(JSON.stringify({ ...session, ...about, first_look: isFirstLook }))
     } catch {
       resolve(undefined)
     }

@@ -13,6 +13,7 @@ import { confirmed } from '../confirm.js'
 import { CommandExit, EXIT } from '../errors.js'
 import type { Flags } from '../flags.js'
 import { homeFolder } from '../../../lib/user-folders.js'
+import { removeGuarded } from '../hook/guard-folder.js'
 import { GUARD_ACTIONS, type GuardAction } from '../hook/guard-action.js'
 import { defaultHookFolder, lastProblem } from '../hook/hook-folder.js'
 import { colours, line, note, noteColours, printable, showTable } from '../output.js'
@@ -91,12 +92,12 @@ function guardFor(action: GuardAction, rules: string | undefined, folder: string
   return { words, hasRuleFile, hook: (agent) => guardCommand(words(agent), folder, hasRuleFile) }
 }
 
-/** The action that the user chose for the guard; undefined without it. */
-function guardActionOf(given: string | undefined): GuardAction | undefined {
-  if (given === undefined) return undefined
+/** What the user chose for the guard: an action, `off`, or undefined to leave it as it is. */
+function guardChoiceOf(given: string | undefined): GuardAction | 'off' | undefined {
+  if (given === undefined || given === 'off') return given
   const action = given === '' ? 'ask' : GUARD_ACTIONS.find((each) => each === given)
   if (action === undefined)
-    throw new LedgerError('Usage', `--guard ${JSON.stringify(given)} is not one of: ${GUARD_ACTIONS.join(', ')}`)
+    throw new LedgerError('Usage', `--guard ${JSON.stringify(given)} is not one of: ${GUARD_ACTIONS.join(', ')}, off`)
   return action
 }
 
@@ -143,19 +144,21 @@ async function chosenPlans(flags: Flags, options: InstallOptions, folder: string
   await rulesOf(config)
   const rules = config.rules === undefined ? undefined : resolve(config.baseOf('rules'), config.rules)
   const store = storeOf(config, flags)
-  const guard = guardActionOf(options.guard)
+  const choice = guardChoiceOf(options.guard)
   const world = {
     folder,
     store,
     rules,
-    guard,
     home: homeFolder(),
     environment: process.env,
-    commands: commandsFor(store, rules, guard, folder),
     installations: installationsIn(folder),
   }
   const plans: InstallPlan[] = []
-  for (const program of programs) plans.push(await planInstall(program, world))
+  for (const program of programs) {
+    const guard = choice === 'off' ? undefined : (choice ?? findInstallation(folder, program.name)?.guard)
+    const commands = commandsFor(store, rules, guard, folder)
+    plans.push(await planInstall(program, { ...world, guard, commands }))
+  }
   return plans
 }
 
@@ -265,8 +268,7 @@ export async function runInstall(flags: Flags, options: InstallOptions): Promise
     await showStatus(folder, json)
     return
   }
-  const chosen = await chosenPlans(flags, options, folder)
-  const plans = chosen.filter((plan) => isNeeded(plan, folder))
+  const plans = (await chosenPlans(flags, options, folder)).filter((plan) => isNeeded(plan, folder))
   const changes = plans.flatMap((plan) =>
     plan.changes.map((change) => ({
       agent: plan.program.name,
@@ -278,7 +280,7 @@ export async function runInstall(flags: Flags, options: InstallOptions): Promise
   if (!json) for (const plan of plans) await showPlan(plan)
   const isApproved = yes || plans.length === 0 || (!json && (await confirmed(removes ? 'remove?' : 'write?')))
   if (isApproved) for (const plan of plans) await carryOut(plan, folder)
-  if (isApproved) await keepGuard(chosen, folder)
+  if (isApproved && existsSync(folder)) await keepGuard(folder)
   if (json) await line(toWire({ changes, written: isApproved && plans.length > 0 }))
   else if (plans.length === 0) await line('nothing to do')
   else if (isApproved) await showDone(plans, removes)
@@ -287,14 +289,12 @@ export async function runInstall(flags: Flags, options: InstallOptions): Promise
   throw new CommandExit(EXIT.input)
 }
 
-/** Gives the guard the rules of the ledger, or removes them with the last guard. */
-async function keepGuard(plans: readonly InstallPlan[], folder: string): Promise<void> {
-  const { emptyGuard, fillGuard } = await import('../hook/refresh-guard.js')
-  emptyGuard(folder)
-  const stores = new Set(
-    plans.flatMap(({ installation }) => (installation?.guard === undefined ? [] : [installation.store])),
-  )
-  for (const store of stores)
+/** Gives the guards the rules of their ledgers, and nothing else. */
+async function keepGuard(folder: string): Promise<void> {
+  removeGuarded(folder)
+  const { fillGuard } = await import('../hook/refresh-guard.js')
+  const guarded = installationsIn(folder).filter(({ guard }) => guard !== undefined)
+  for (const store of new Set(guarded.map((each) => each.store)))
     try {
       await withLedger({ store, resident: 'off' }, { reads: true }, async ({ ledger }) => {
         await fillGuard(ledger, folder)
@@ -310,7 +310,7 @@ async function showDone(plans: readonly InstallPlan[], removes: boolean): Promis
     await line(
       removes
         ? `${colours.green('removed')} from ${titleOfProgram(program.name)}`
-        : `${colours.green('installed')} for ${titleOfProgram(program.name)}; ledger: ${printable(installation?.store ?? '')}`,
+        : `${colours.green('installed')} for ${titleOfProgram(program.name)}; ledger: ${printable(installation?.store ?? '')}${installation?.guard === undefined ? '' : `; guard: ${installation.guard}`}`,
     )
     if (!removes && program.afterwards !== undefined) await line(program.afterwards)
   }
