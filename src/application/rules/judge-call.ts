@@ -8,15 +8,15 @@ import { FollowedRules } from './followed-rules.js'
 /** A call that has not run. */
 export interface PendingCall {
   readonly call: ReportToolCall
-  /** The branch that is checked out, where it would run. */
+  /** The branch that is checked out in its folder. */
   readonly branch?: string | undefined
   /** The time now, ISO 8601. */
   readonly at: string
 }
 
 /**
- * The rules that a call would break, as `checkRules` will report it: none that the user has taken back or, in this turn,
- * excepted. Of rules with the same content, the first.
+ * The rules that a call would break, as `checkRules` will report it, without those that the user has taken back or, in
+ * this turn, excepted. Of rules with the same content, the first.
  * @param messages of the session so far; the last one may have the call
  * @param rules that apply from the beginning of the session; only messages after `since.at` take one back
  */

@@ -36,7 +36,7 @@ interface Call {
 }
 const shell = (command: string): Call => ({ tool_name: 'Bash', tool_input: { command } })
 
-/** What the guard answers to a call; empty if it may run. */
+/** The answer of the guard to a call; empty if it may run. */
 async function answer(call: Call, world: Partial<GuardWorld> = {}, more: object = {}): Promise<string> {
   const transcript_path = join(home, 'begin.jsonl')
   await writeFile(transcript_path, said('user', 'Begin.', 1))
@@ -92,7 +92,7 @@ const ran = (id: string, command: string) => [
   ['user', [{ type: 'tool_result', tool_use_id: id, content: 'ok' }]] as const,
 ]
 
-it('says of each call of a session what `rules check` says of it', async () => {
+it('finds the calls of a session that `rules check` reports, and no others', async () => {
   const ledger = await openLedger({ store: 'memory' })
   const lines = (await readFile(EXAMPLE, 'utf8')).trimEnd().split('\n')
   await ledger.transcripts.import(EXAMPLE)
@@ -133,7 +133,7 @@ it('says of each call of a session what `rules check` says of it', async () => {
 })
 
 describe('a rule', () => {
-  it('is told in the words of the user, in the form of each program', async () => {
+  it('is in the answer in the words of the user, in the form of each program', async () => {
     guarded('Never push to main.', 'everywhere')
     const asked = JSON.parse(await answer(shell('git push origin main')))
     expect(asked).toEqual({
@@ -170,7 +170,7 @@ describe('a rule', () => {
     expect(await answer(shell('git push origin develop'), {}, { cwd, session_id: SESSION })).toBe('')
   })
 
-  it('does not apply to what the user allowed in this turn', async () => {
+  it('does not apply to a call that the user allowed in this turn', async () => {
     guarded('Never push to main.')
     const allowed = await transcriptOf(['user', 'Go ahead, push to main this once.'])
     expect(await answer(shell('git push origin main'), {}, { transcript_path: allowed })).toBe('')
@@ -188,13 +188,13 @@ describe('a rule', () => {
     expect(await answer(shell('git push origin main'), {}, { transcript_path: taken })).toBe('')
   })
 
-  it('about what must run before looks at the session', async () => {
+  it('about a command before the call needs the session', async () => {
     guarded('Run `npm test` before each commit.')
     const without = await transcriptOf(['user', 'Commit it.'])
     expect(await answer(shell('git commit -m x'), {}, { transcript_path: without })).not.toBe('')
     const after = await transcriptOf(['user', 'Commit it.'], ...ran('t1', 'npm test'))
     expect(await answer(shell('git commit -m x'), {}, { transcript_path: after })).toBe('')
-    // Without the session, nobody knows.
+    // Without the session, the commands before are not known.
     expect(await answer(shell('git commit -m x'), {}, { transcript_path: home })).toBe('')
   })
 
@@ -216,7 +216,7 @@ describe('a rule', () => {
     expect(await answer(shell('git commit -am x'), {}, { cwd: join(home, 'linked') })).not.toBe('')
   })
 
-  it('about a branch follows what the call checks out, and judges no other folder', async () => {
+  it('about a branch follows a checkout in the call, and judges no other folder', async () => {
     guarded('Never commit to main.', 'everywhere')
     await mkdir(join(home, 'repo', '.git'), { recursive: true })
     const on = async (branch: string, command: string) => {
@@ -271,7 +271,7 @@ describe('a rule', () => {
     expect(await answer(shell('git push origin main'), {}, { transcript_path: before })).not.toBe('')
   })
 
-  it('of two conversations is told once, and can be taken back', async () => {
+  it('of two conversations is quoted once, and can be taken back', async () => {
     guarded('Never push to main.', 'everywhere')
     guarded('Never push to main!', 'everywhere', 'claude-code/another')
     const asked = await answer(shell('git push origin main'))
@@ -316,7 +316,7 @@ async function filesOf(): Promise<string[]> {
 
 describe('the agent goes on', () => {
   it.each(['codex', 'gemini', 'opencode', 'pi'])(
-    'in %s if its session cannot be read, because nobody knows what the user allowed',
+    'in %s if its session cannot be read, because the user may have allowed the call',
     async (agent) => {
       guarded('Never push to main.')
       for (const transcript_path of [home, join(home, 'missing'), undefined])

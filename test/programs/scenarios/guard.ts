@@ -32,22 +32,18 @@ class GuardScenario {
     return turn
   }
 
-  /** A turn that writes a file: whether the file changed, and how often the model was told the rule. */
+  /** A turn that writes a file: whether the file changed, and whether the result of the call has the rule. */
   async write(file: string, rule: string, name: string, text = 'Go on.') {
     const before = await this.textOf(file)
     const turn = await this.turn(text, name, `write ${file}`)
-    const last = JSON.stringify(
-      turn.requests
-        .at(-1)
-        ?.request.messages.filter(({ role }) => role === 'tool')
-        .at(-1) ?? '',
-    )
-    return { isChanged: (await this.textOf(file)) !== before, isTold: last.includes(rule), last: last.slice(0, 400) }
+    const messages = turn.requests.at(-1)?.request.messages ?? []
+    const last = JSON.stringify(messages.findLast(({ role }) => role === 'tool') ?? '')
+    return { isChanged: (await this.textOf(file)) !== before, hasRule: last.includes(rule), last: last.slice(0, 400) }
   }
 
   async isStopped(file: string, rule: string, name: string): Promise<void> {
-    const { isChanged, isTold, last } = await this.write(file, rule, name)
-    this.trial.check(`${name}: does not run, and the rule is told`, !isChanged && isTold, last)
+    const { isChanged, hasRule, last } = await this.write(file, rule, name)
+    this.trial.check(`${name}: does not run, and its result has the rule`, !isChanged && hasRule, last)
   }
 
   async runs(file: string, name: string, text?: string): Promise<void> {

@@ -9,7 +9,7 @@ import { guardedRule } from './guarded-rules.js'
 type RulesOf = Pick<Ledger, 'rules'> & { readonly admin: Pick<Ledger['admin'], 'identity'> }
 
 /** Whether the guard is installed for a program of this machine. A record that cannot be read may be one. */
-export const isGuardInstalled = (folder: string): boolean =>
+const isGuardInstalled = (folder: string): boolean =>
   agentPrograms.some(({ name }) => {
     try {
       return findInstallation(folder, name)?.guard !== undefined

@@ -103,11 +103,11 @@ const rulesOfSession = async (world: GuardWorld, session: GuardedSession): Promi
 const quoted = (rules: readonly GuardedRule[]): string =>
   rules.map(({ text }) => `“${text.replace(/[.。]$/u, '')}”`).join(' and ')
 
-/** What the user reads. */
+/** The question to the user. */
 const questionAbout = (rules: readonly GuardedRule[]): string =>
   `You said: ${quoted(rules)}. This call would break ${rules.length === 1 ? 'that rule' : 'these rules'}. Run it?`
 
-/** What the agent reads if its program cannot ask the user, or nobody is to be asked. */
+/** The text for the agent if its program cannot ask the user, or the action is `deny`. */
 const reasonFor = (rules: readonly GuardedRule[], action: GuardAction): string =>
   `This call did not run. The user said: ${quoted(rules)}. The call would break that. ${
     action === 'ask'
@@ -140,8 +140,8 @@ function answerOf(rules: readonly GuardedRule[], event: string, { agent, action 
 }
 
 /**
- * Judges a call. Returns the output of the hook; empty if the call may run. If the session cannot be read, nobody knows
- * what the user allowed: the call runs, unless the user can be asked.
+ * Judges a call. Returns the output of the hook; empty if the call may run. If the session cannot be read, the
+ * permissions of the user are not known: the call runs, unless the program can ask the user.
  */
 export async function runGuard(text: string, world: GuardWorld): Promise<string> {
   const input = parseInput(text, world.agent)

@@ -51,10 +51,10 @@ export async function secondLook(
       id: `guard ${String(place)}`,
       text,
       scope,
-      source: 'added',
-      standing: 'confirmed',
+      source: 'added' as const,
+      standing: 'confirmed' as const,
       since: at === undefined ? {} : { at },
-    } as const,
+    },
     conditions,
     statedBy: [],
   }))

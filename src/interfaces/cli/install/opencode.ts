@@ -62,7 +62,7 @@ const guardCalls = () => ({})
 `
 
 /**
- * opencode lets no plugin ask the user, so a call that would break a rule ends with an error that tells the agent to ask.
+ * A plugin of opencode cannot ask the user, so a call that would break a rule ends with an error: the agent has to ask.
  * The session is exported for the guard, which deletes nothing.
  */
 const GUARD = `

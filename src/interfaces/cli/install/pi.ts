@@ -32,7 +32,7 @@ const WITHOUT_GUARD = `
 const guardCalls = () => {}
 `
 
-/** pi asks the user if it can; otherwise the call does not run, and the agent is told why. */
+/** pi asks the user if it can; otherwise the call does not run, and its result has the reason. */
 const GUARD = `
 const guardCalls = (pi) => {
   pi.on('tool_call', async ({ toolCallId, toolName, input }, { sessionManager, cwd, hasUI, ui }) => {
