@@ -17,6 +17,7 @@ export type Action =
   | 'install'
   | 'send'
   | 'restart'
+  | 'migrate'
   | 'pay'
   | 'run'
   | 'use'
@@ -118,9 +119,20 @@ export const ACTIONS: readonly ActionRow[] = [
     isTelling: true,
   },
   {
+    action: 'migrate',
+    words: words(
+      String.raw`migrat(?:e|es|ing|ions?)|migration(?:en|s)|migrier\p{L}*|migraci(?:ón|ones)|migr(?:es|ar)`,
+      'マイグレーション|マイグレート|数据库迁移|迁移',
+    ),
+    command:
+      /^(?:prisma (?:migrate (?:dev|deploy|reset)|db push)|(?:(?:npx|pnpm|yarn|bunx?|npm exec|pnpm exec|pnpm dlx)(?: --)? )prisma (?:migrate (?:dev|deploy|reset)|db push)|alembic (?:upgrade|downgrade)|(?:bin\/)?(?:rails|rake) db:(?:migrate|rollback|reset)|knex migrate:(?:latest|up|down|rollback)|flyway\b.*\b(?:migrate|undo)|liquibase\b.*\bupdate|goose\b.*\b(?:up|down)|migrate\b.*\b(?:up|down)|(?:python3? )?(?:\.\/)?manage\.py migrate|(?:php )?artisan migrate|dotnet ef database update|sqlx migrate run|diesel migration run|drizzle-kit (?:migrate|push)|(?:make|just|npm run|pnpm(?: run)?|yarn(?: run)?) (?:db[:-])?migrate)(?![\w-])/u,
+    tool: /migrat/u,
+    isTelling: true,
+  },
+  {
     action: 'send',
     words: words(
-      String.raw`send(?:s|ing)?|e?-?mail(?:s|ing)?|messag(?:e|es|ing)|post(?:s|ing)? (?:to|in)|notify|contact|receiv(?:e|es|ing)|erhalten|erhält|recib\p{L}+|write to (?:the )?(?:customers?|clients?)|schick\p{L}*|send(?:e|en|et)|versend\p{L}*|env[ií]\p{L}+|mand(?:es|ar)|correos?`,
+      String.raw`send(?:s|ing)?|sent|gesendet|geschickt|e?-?mail(?:s|ing)?|messag(?:e|es|ing)|post(?:s|ing)? (?:to|in)|notify|contact|receiv(?:e|es|ing)|erhalten|erhält|recib\p{L}+|write to (?:the )?(?:customers?|clients?)|(?:ver|ab|raus|weg)?schick\p{L}*|send(?:e|en|et)|versend\p{L}*|versandt|abgesendet|envoy\p{L}*|envoi\p{L}*|env[ií]\p{L}+|mand(?:es|ar)|correos?`,
       '送信|送ら|送って|メール|发送|发给|发邮件|邮件',
     ),
     isTelling: true,
@@ -169,7 +181,7 @@ export const ACTIONS: readonly ActionRow[] = [
   {
     action: 'change',
     words: words(
-      String.raw`touch(?:es|ed|ing)?|modif(?:y|ies|ied|ying)|edit(?:s|ed|ing)?|chang(?:e|es|ed|ing)|alter(?:s|ed|ing)?|writ(?:e|es|ing|ten)(?: to)?|writes|updat(?:e|es|ed|ing)|overwrit\p{L}*|rewrit\p{L}*|mov(?:e|es|ing)|renam(?:e|es|ing)|migrat(?:e|es|ing|ions?)|insert|format|refactor|off[- ]limits|frozen|read[- ]only|hands off|stay (?:away|out)|leave|fass\p{L}*|anfass\p{L}*|angefasst|änder\p{L}*|veränder\p{L}*|geändert|bearbeit\p{L}*|schreib\p{L}*|überschreib\p{L}*|tabu|eingefroren|finger weg|unverändert|rühr\p{L}*|toc(?:ar|a)|toques?|modific?\p{L}+|modifiques?|edit(?:es|ar)|cambi\p{L}+|escrib\p{L}+|congelad[oa]s?|sobrescrib\p{L}+|intocables?|solo lectura|deja (?:en paz|como)`,
+      String.raw`touch(?:es|ed|ing)?|modif(?:y|ies|ied|ying)|edit(?:s|ed|ing)?|chang(?:e|es|ed|ing)|alter(?:s|ed|ing)?|writ(?:e|es|ing|ten)(?: to)?|writes|updat(?:e|es|ed|ing)|overwrit\p{L}*|rewrit\p{L}*|mov(?:e|es|ing)|renam(?:e|es|ing)|insert|format|refactor|off[- ]limits|frozen|read[- ]only|hands off|stay (?:away|out)|leave|fass\p{L}*|anfass\p{L}*|angefasst|änder\p{L}*|veränder\p{L}*|geändert|bearbeit\p{L}*|schreib\p{L}*|überschreib\p{L}*|tabu|eingefroren|finger weg|unverändert|rühr\p{L}*|toc(?:ar|a)|toques?|modific?\p{L}+|modifiques?|edit(?:es|ar)|cambi\p{L}+|escrib\p{L}+|congelad[oa]s?|sobrescrib\p{L}+|intocables?|solo lectura|deja (?:en paz|como)`,
       '触ら|触れ|触る|触っ|いじら|変更|編集|書き込|書き換|上書き|凍結|読み取り専用|手を(?:付け|つけ)|修改|改动|更改|改|动|碰|编辑|写入|冻结|只读|覆盖',
     ),
   },

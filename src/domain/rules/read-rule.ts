@@ -5,6 +5,7 @@
 import { clausesOf, isNegated } from '../text/cues.js'
 import { contentWords } from '../text/content-words.js'
 import { ACTIONS, actionsIn, withoutActions, type Action } from './actions.js'
+import { askedClauses, ASKS, ASKS_FIRST } from './asked-clauses.js'
 import { areasOf, FAMILIES, isProgram, targetsOf, type Target } from './targets.js'
 
 /** Languages of answers that can be recognized. */
@@ -52,8 +53,6 @@ export interface ReadRule {
 /** A word that forbids without a negation. */
 const FORBIDS =
   /(?<![\p{L}])(?:nothing|nobody|no one|none|off the table|not (?:ok|okay|fine|allowed)|(?:is|are) (?:mine|banned|taboo)|only (?:i|we)|i (?:do|run|trigger|make) (?:the|all|it)|keep away|hold off|fingers? off|no[- ]go|out of the question|not how we|sacred|locked|append[- ]only|(?:is|are) for me|for me to do|by me\b.*\bnot by you|not by (?:you|us)|off for you|(?:is|are) (?:the )?\p{L}+['’]s? (?:alone|department|business|job|call|territory)|hands? to (?:your)?self|lässt du|nicht mehr du|macht nur|bleibt (?:so|wie)|sagrad[oa]s?|bloquead[oa]s?|nichts|niemand|keiner|nada|nadie|ningun[oa]?|solo yo|off[- ]limits|frozen|read[- ]only|hands off|stay (?:away|out|off)|keep (?:your hands )?(?:away|off|out)|forbidden|prohibited|leave\b.*\b(?:alone|untouched|as (?:it|they|is)|be)(?![\p{L}])|stop \p{L}+ing|avoid|refrain|tabu|eingefroren|finger weg|gesperrt|unverändert|verboten|untersagt|prohibid[oa]s?|congelad[oa]s?|intocables?|solo lectura|vetad[oa]s?|deja(?:d)? (?:en paz|como est|intact)|evita(?:r)?)(?![\p{L}])|凍結|読み取り専用|禁止|手を(?:付け|つけ)ない|触らない|やめて|私だけ|私が(?:やり|行い)|只有我|由我|冻结|只读|别|勿|禁|一律不|不归你/iu
-const ASKS =
-  /(?<![\p{L}])(?:ask(?:ing)?(?: me| us)?|check(?:ing)? with|confirm(?:ation|ed|ing|s)?|approv(?:al|e|ed|es)|sign(?:ed|s)?[- ]?off|permission|consent|okay from|ok from|my (?:ok|okay|go(?:-ahead)?)|go-ahead|tell me first|run it (?:by|past) me|rückfrage|rücksprache|frag\p{L}*|zustimmung|freigabe|genehmig\p{L}*|erlaubnis|bestätig\p{L}*|absprache|pregunt\p{L}+|permiso|consult\p{L}+|aprobaci\p{L}+|confirm\p{L}+|visto bueno|avis\p{L}+|zugestimmt|einverstanden|i['’]ve seen|i have seen|show (?:it|me|them)|nachfrag\p{L}*|nachzufragen|mein ok|consentimiento)(?![\p{L}])|確認(?:を|し|して)|許可|聞いて|相談|承認|了解を|勝手に|見せて|询问|征得|同意|批准|确认|问我|问一下/iu
 const ONLY =
   /(?<![\p{L}-])(?:only|exclusively|solely|nothing but|nowhere (?:else|but)|nur|ausschließlich|solo|sólo|solamente|únicamente|seulement|uniquement)(?![\p{L}])|だけ|のみ|以外|只能|只|仅/iu
 const BEFORE =
@@ -70,9 +69,6 @@ const LEAVES_OUT =
 /** The words after one of these are not forbidden: they name a condition, or the place of an exception. */
 const WITHOUT =
   /(?<![\p{L}])(?:without|outside(?: of)?|beyond|apart from|other than|ohne|außerhalb|sin|fuera de|sans)(?![\p{L}])|以外|之外|なしで/iu
-/** The user is asked before the action, and not about something after it. */
-const ASKS_FIRST =
-  /(?<![\p{L}])(?:before|first|prior|until|unless|only (?:after|when|if|with)|requires?|needs?|without|not? \p{L}+ (?:until|before)|vorher|bevor|vor|erst|zuerst|ohne|nur (?:mit|nach)|braucht|benötigt|antes|primero|sin|hasta|requiere\p{L}*|necesita\p{L}*|solo con)(?![\p{L}])|前に|先に|まず|必要|勝手に|ないと|までは|先|须|需|之前|经|未/iu
 /** It may be done without asking. */
 const UNASKED =
   /(?<![\p{L}])(?:without|no need (?:to|for)|need(?:n['’]t| not)|don['’]t (?:need|have) to|ohne|sin|kein)\s+(?:\p{L}+\s+){0,2}(?:ask\p{L}*|confirm\p{L}*|approv\p{L}*|permission|rückfrage|rücksprache|zu fragen|preguntar\p{L}*|permiso)/iu
@@ -114,6 +110,8 @@ const BRANCH_ACTIONS: ReadonlySet<Action> = new Set(['push', 'forcePush', 'commi
 
 interface Clause {
   readonly text: string
+  /** The number of its sentence in the rule. */
+  readonly sentence: number
   readonly isForbidding: boolean
   readonly actions: readonly Action[]
   readonly targets: readonly Target[]
@@ -124,11 +122,32 @@ const INSTEAD =
   /\s(?:instead of|rather than|statt|anstelle von|anstatt|en vez de|en lugar de|plutôt que|au lieu de)\s|而不是/iu
 const INSTEAD_BEFORE = /(?:ではなく|じゃなくて?)[、,]?/u
 
+/** A part of a rule before its words are read. */
+interface Part {
+  readonly text: string
+  readonly declined: boolean
+  readonly sentence: number
+}
+
+/** An instruction of its own after *and*: "…, and ask me", "… and always keep". */
+const AND_INSTRUCTION =
+  /\s(?:and|und|y|et)\s+(?=(?:(?:please|then|bitte|dann|por favor|luego)\s+)?(?:ask|check with|consult|confirm|always|never|keep|make sure|ensure|use|frag|frage|immer|halte?|nutze?|verwende|benutze|achte|preg[uú]nt\p{L}+|cons[uú]lt\p{L}+|av[ií]s\p{L}+|siempre|usa|utiliza|mantén|demande|toujours|utilise|garde)(?![\p{L}]))/iu
+/** The same in Japanese, after a form that joins two instructions. */
+const JOINED_JAPANESE = /(?<=[てでし])、/u
+
 /** The clauses of a rule: an alternative that is declined counts as a negated one. */
-function partsOf(rule: string): { readonly text: string; readonly declined: boolean }[] {
+function partsOf(rule: string): Part[] {
   return rule
-    .split(/(?<=[.!?;:])\s+|(?<=[。！？；：])|\s[—–]\s/u)
+    .split(/(?<=[.!])\s+|(?<=[。！])/u)
+    .flatMap((text, sentence) => clausesOfSentence(text).map((part) => ({ ...part, sentence })))
+}
+
+function clausesOfSentence(whole: string): Omit<Part, 'sentence'>[] {
+  return whole
+    .split(/(?<=[?;:])\s+|(?<=[？；：])|\s[—–]\s/u)
     .flatMap((sentence) => clausesOf(sentence))
+    .flatMap((clause) => clause.split(AND_INSTRUCTION))
+    .flatMap((clause) => (ASKS.test(whole) ? clause.split(JOINED_JAPANESE) : [clause]))
     .flatMap((clause) => {
       const [first = '', ...declined] = clause.split(INSTEAD)
       const [before, after] = first.split(INSTEAD_BEFORE)
@@ -166,12 +185,13 @@ function isOfContent({ text, actions, targets }: Clause): boolean {
   )
 }
 
-function clauseOf({ text, declined }: { readonly text: string; readonly declined: boolean }): Clause {
+function clauseOf({ text, declined, sentence }: Part): Clause {
   // A path is no action: `release/2024`. A command is one.
   const names = targetsOf(text, false).filter(({ kind }) => kind === 'path' || kind === 'address' || kind === 'name')
   const actions = actionsIn(names.reduce((rest, target) => rest.replaceAll(target.text, ' '), text.toLowerCase()))
   return {
     text,
+    sentence,
     actions,
     targets: targetsOf(
       text,
@@ -196,11 +216,13 @@ function isLimited({ text, targets }: Clause): boolean {
   )
 }
 
+const ASKING_WORDS = new RegExp(`${ASKS.source}|${ASKS_FIRST.source}`, 'giu')
+
 /** The words of a clause that no target and no action explains. */
 function unexplained({ text, targets }: Clause): readonly string[] {
   let rest = text.toLowerCase()
   for (const { text: target } of targets) rest = rest.replaceAll(target, ' ')
-  return contentWords(withoutActions(rest).replaceAll(new RegExp(ASKS.source, 'giu'), ' ')).filter(
+  return contentWords(withoutActions(rest).replaceAll(ASKING_WORDS, ' ')).filter(
     (word) => !ANY_OBJECT.has(word) && !/^(?:prod|live|stag)/u.test(word),
   )
 }
@@ -214,22 +236,42 @@ function isOfAction(clause: Clause): boolean {
   return unexplained(clause).length === 0
 }
 
+/** What a rule does not name: "change nothing else in there". */
+const ELSE =
+  /(?<![\p{L}])(?:else|others?|the rest|sonst|andere[nrsm]?|weitere[nrsm]?|übrigen|otr[oa]s?|lo demás|el resto|d['’]autres?|le reste)(?![\p{L}])|他の|ほか|それ以外|以外|其他|其它|别的|之外/iu
+const OF_TEXT: ReadonlySet<Action> = new Set(['change', 'delete', 'read', 'commit', 'merge'])
+
+/** To migrate a named table is to change it. */
+const onObject = (actions: readonly Action[]): readonly Action[] =>
+  actions.includes('migrate') ? [...new Set([...actions, 'change' as const])] : actions
+
+/** Whether a clause names what is allowed, after *only*: "only as a draft", and not "orders may only be read". */
+function isAllowedOnly({ text, isForbidding, targets }: Clause): boolean {
+  const rest = ONLY.exec(text)
+  if (rest === null || isForbidding) return false
+  const after = text.slice(rest.index).toLowerCase()
+  return targets.every((target) => after.includes(target.text.toLowerCase()))
+}
+
 /** The condition of a clause that forbids; a text if it cannot be read. */
 function forbidding(clause: Clause, before: readonly Clause[]): Condition | string {
   const { targets, actions } = clause
   if (targets.length > 0) {
     if (isLimited(clause) || isOfContent(clause)) return 'it is about a part of what it names'
-    return { kind: 'forbid', actions, targets }
+    return { kind: 'forbid', actions: onObject(actions), targets }
   }
+  if (ELSE.test(clause.text)) return 'it is about all that it does not name'
   // "The payouts table is off limits: no writes to it."
-  const last = before.findLast((each) => each.targets.length > 0)
+  const last = before.findLast((each) => each.targets.length > 0 && !isAllowedOnly(each))
   const isAct = actions.length > 0 || FORBIDS.test(clause.text)
   if (last !== undefined && isAct && (last.isForbidding || isReference(clause.text)))
-    return { kind: 'forbid', actions, targets: last.targets }
+    return { kind: 'forbid', actions: onObject(actions), targets: last.targets }
   const areas = areasOf(clause.text)
   if (areas.length > 0 && actions.includes('delete') && isOfAction(clause))
     return { kind: 'forbid', actions: ['delete'], targets: areas }
-  const telling = actions.filter((action) => TELLING.has(action))
+  // "Do not edit a migration" is about its text.
+  const isOfText = actions.some((action) => OF_TEXT.has(action))
+  const telling = actions.filter((action) => TELLING.has(action) && !(action === 'migrate' && isOfText))
   if (telling.length > 0 && isOfAction(clause)) return { kind: 'forbid', actions: telling, targets: [] }
   return 'it names nothing that a call shows'
 }
@@ -373,7 +415,7 @@ export function readRule(given: string): ReadRule {
   const reasons: string[] = []
   if (LEAVES_OUT.test(rule)) return { conditions: [], unjudged: 'it says what is not to be left out' }
   if (UNASKED.test(rule) && !isNegated(rule.replace(UNASKED, ' '))) return { conditions: [], unjudged: 'it permits' }
-  const asks = ASKS.test(rule) && ASKS_FIRST.test(rule)
+  const asked = askedClauses(clauses)
   const window = windowOf(rule, clauses)
   if (window !== undefined) return { conditions: [window] }
   if (conditions.length === 0 && (TIMES.test(rule) || WEEKDAY.test(rule)))
@@ -381,6 +423,7 @@ export function readRule(given: string): ReadRule {
   for (const [at, clause] of clauses.entries()) {
     const before = clauses.slice(0, at)
     const isOnly = ONLY.test(clause.text)
+    const asks = asked.has(clause)
     if (isOnly && clause.targets.length > 0 && !asks) {
       const action = [...clause.actions, ...before.flatMap(({ actions }) => actions)].find((each) =>
         ONLY_ACTIONS.has(each),
@@ -408,14 +451,17 @@ export function readRule(given: string): ReadRule {
   }
   const all = conditions.length > 0 ? conditions : family(clauses)
   if (all.length > 0) return { conditions: all }
-  return { conditions: toolsOf(clauses, asks), unjudged: reasons[0] ?? 'it names nothing that a call shows' }
+  return { conditions: toolsOf(clauses, asked), unjudged: reasons[0] ?? 'it names nothing that a call shows' }
 }
 
 /** The tools that a rule without a name may be about, by its words. */
-function toolsOf(clauses: readonly Clause[], asks: boolean): Condition[] {
-  const prohibitions = clauses.filter((clause) => clause.isForbidding)
-  if ((prohibitions.length === 0 && !asks) || clauses.some(({ text }) => CONDITIONAL.test(text) && !ASKS.test(text)))
-    return []
+function toolsOf(all: readonly Clause[], asked: ReadonlySet<Clause>): Condition[] {
+  // Of two sentences, only one may forbid.
+  const decisive = new Set(
+    all.filter((clause) => clause.isForbidding || asked.has(clause)).map(({ sentence }) => sentence),
+  )
+  const clauses = all.filter((clause) => decisive.has(clause.sentence) && !isAllowedOnly(clause))
+  if (clauses.length === 0 || clauses.some(({ text }) => CONDITIONAL.test(text) && !ASKS.test(text))) return []
   const words = new Set(clauses.flatMap(({ text }) => contentWords(text)))
   return words.size === 0
     ? []
