@@ -100,8 +100,8 @@ export const ACTIONS: readonly ActionRow[] = [
   {
     action: 'install',
     words: words(
-      String.raw`install(?:s|ed|ing)?|(?:new |additional |another )?(?:dependenc(?:y|ies)|packages?)|abhängigkeit(?:en)?|pakete?|installier\p{L}*|dependencias?|paquetes?|instal\p{L}+`,
-      '依存(?:関係|パッケージ)?|パッケージ|インストール|依赖|安装',
+      String.raw`install(?:s|ed|ing)?|(?:new |additional |another )?(?:dependenc(?:y|ies)|packages?|crates?)|(?:new|add|adding|adds|additional|another) (?:a |an |any |another |new )*(?:librar(?:y|ies)|gems?)|abhängigkeit(?:en)?|pakete?|(?:neue|weitere) bibliothek(?:en)?|installier\p{L}*|dependencias?|paquetes?|(?:nuevas?|añad\p{L}+|agreg\p{L}+) (?:un |una |otra )?(?:librer[ií]as?|bibliotecas?)|instal\p{L}+`,
+      '依存(?:関係|パッケージ)?|パッケージ|ライブラリ(?=[をの](?:追加|導入))|(?:追加|導入)ライブラリ|インストール|依赖|(?:新增|添加|引入|加)(?:新的?)?(?:第三方)?库|安装',
     ),
     command:
       /^(?:(?:npm|pnpm|bun|yarn)\s+(?:i|install|add)\s+(?:-\S+\s+)*(?!-)\S|yarn add\b|(?:python3? -m )?pip3? install\s+(?!.*(?<!\S)(?:-r|-e|--requirement)\b)(?:-\S+\s+)*(?![-.])\S|(?:uv|poetry|cargo|bundle|dotnet|composer)\s+(?:add|require)\s|uv pip install\s+(?!.*(?<!\S)(?:-r|-e)\b)\S|go get\b|(?:apt|apt-get|brew|gem|dnf|yum|apk)\b.*\b(?:install|add)\b)/u,

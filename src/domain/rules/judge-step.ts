@@ -91,7 +91,7 @@ const runsProgram = (step: CallStep, { kind, text }: Target): boolean =>
   (kind === 'name' && programOf(step) === text) || (kind === 'path' && isUnder(step.command?.[0] ?? '', text))
 
 function isForbidden(step: CallStep, actions: readonly Action[], targets: readonly Target[]): boolean {
-  if (actions.includes('run') && step.actions.has('run') && targets.some((target) => runsProgram(step, target)))
+  if (actions.includes('run') && step.actions.has('run') && targets.some((target) => !isProgram(target) && runsProgram(step, target)))
     return true
   const wanted = actionsOf(actions, targets)
   const reads = wanted.includes('read')
@@ -103,7 +103,9 @@ function isForbidden(step: CallStep, actions: readonly Action[], targets: readon
   const groups = [
     targets.filter(({ kind }) => kind === 'command'),
     targets.filter(({ kind }) => kind === 'flag'),
-    targets.filter((target) => !isCommand(target)),
+    // "No docker on db-1": the program and the place.
+    targets.filter((target) => isProgram(target)),
+    targets.filter((target) => !isCommand(target) && !isProgram(target)),
   ]
   return groups.every((group) => group.length === 0 || group.some((target) => hasTarget(step, target)))
 }

@@ -228,17 +228,22 @@ function unexplained({ text, targets }: Clause): readonly string[] {
 }
 
 const MOST_UNSPACED = 24
+/** The words of a question are longer. */
+const MOST_UNSPACED_ASKED = 36
 
 /** Whether a clause without a name speaks of the action itself: "never force-push", and not "never commit secrets". */
-function isOfAction(clause: Clause): boolean {
+function isOfAction(clause: Clause, isAsked = false): boolean {
   const { text } = clause
-  if (/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Hangul}]/u.test(text)) return text.length <= MOST_UNSPACED
+  if (/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Hangul}]/u.test(text)) return text.length <= (isAsked ? MOST_UNSPACED_ASKED : MOST_UNSPACED)
   return unexplained(clause).length === 0
 }
 
 /** What a rule does not name: "change nothing else in there". */
 const ELSE =
   /(?<![\p{L}])(?:else|others?|the rest|sonst|andere[nrsm]?|weitere[nrsm]?|übrigen|otr[oa]s?|lo demás|el resto|d['’]autres?|le reste)(?![\p{L}])|他の|ほか|それ以外|以外|其他|其它|别的|之外/iu
+/** What it names is the limit, and is allowed. */
+const COMPARES =
+  /(?<![\p{L}])(?:\p{L}+er than|more than|less than|above|below|beyond|größer|kleiner|höher|neuer|älter|mehr als|weniger als|oberhalb|más (?:\p{L}+ )?(?:que|de)|menos (?:\p{L}+ )?(?:que|de)|mayor(?:es)?|menor(?:es)?|superior(?:es)?|inferior(?:es)?|plus (?:\p{L}+ )?(?:que|de))(?![\p{L}])|より(?:大き|小さ|新し|古|上|下|多|少な)|以上の|以下の|超える|超过|超過|大于|小于|高于|低于|比.{1,20}(?:大|小|新|旧|高|低|多|少)/iu
 const OF_TEXT: ReadonlySet<Action> = new Set(['change', 'delete', 'read', 'commit', 'merge'])
 
 /** To migrate a named table is to change it. */
@@ -254,9 +259,10 @@ function isAllowedOnly({ text, isForbidding, targets }: Clause): boolean {
 }
 
 /** The condition of a clause that forbids; a text if it cannot be read. */
-function forbidding(clause: Clause, before: readonly Clause[]): Condition | string {
+function forbidding(clause: Clause, before: readonly Clause[], isAsked: boolean): Condition | string {
   const { targets, actions } = clause
   if (targets.length > 0) {
+    if (COMPARES.test(clause.text)) return 'it is about more, or less, than it names'
     if (isLimited(clause) || isOfContent(clause)) return 'it is about a part of what it names'
     return { kind: 'forbid', actions: onObject(actions), targets }
   }
@@ -271,8 +277,10 @@ function forbidding(clause: Clause, before: readonly Clause[]): Condition | stri
     return { kind: 'forbid', actions: ['delete'], targets: areas }
   // "Do not edit a migration" is about its text.
   const isOfText = actions.some((action) => OF_TEXT.has(action))
-  const telling = actions.filter((action) => TELLING.has(action) && !(action === 'migrate' && isOfText))
-  if (telling.length > 0 && isOfAction(clause)) return { kind: 'forbid', actions: telling, targets: [] }
+  const telling = actions.filter(
+    (action) => TELLING.has(action) && !((action === 'migrate' || action === 'install') && isOfText),
+  )
+  if (telling.length > 0 && isOfAction(clause, isAsked)) return { kind: 'forbid', actions: telling, targets: [] }
   return 'it names nothing that a call shows'
 }
 
@@ -327,7 +335,9 @@ function wholeConditions(rule: string, clauses: readonly Clause[]): Condition[] 
   const targets = clauses.flatMap((clause) => clause.targets)
   const commands = targets.filter(({ kind }) => kind === 'command')
   const flag = targets.find(({ kind }) => kind === 'flag')
-  if (BEFORE.test(rule) && commands.length > 0 && !clauses.some(({ isForbidding }) => isForbidding)) {
+  // "Run make check before each push. If it fails, no push."
+  const isNamedForbidden = clauses.some((clause) => clause.isForbidding && clause.targets.length > 0)
+  if (BEFORE.test(rule) && commands.length > 0 && !isNamedForbidden) {
     const trigger = actions.find((action) => ['commit', 'push', 'deploy', 'publish', 'merge'].includes(action))
     const needs = commands.filter(({ text }) => !text.startsWith('git '))
     if (trigger !== undefined && needs.length > 0) conditions.push({ kind: 'first', action: trigger, commands: needs })
@@ -429,7 +439,9 @@ export function readRule(given: string): ReadRule {
         ONLY_ACTIONS.has(each),
       )
       const paths = clause.targets.filter(({ kind }) => kind === 'path')
-      if (action !== undefined) conditions.push({ kind: 'only', action, targets: clause.targets })
+      // A channel or a mailbox is no place to deploy or to push to.
+      const isPlace = action === 'send' || clause.targets.some(({ kind }) => kind !== 'address')
+      if (action !== undefined && isPlace) conditions.push({ kind: 'only', action, targets: clause.targets })
       else if (clause.actions.includes('change') && paths.length === clause.targets.length)
         conditions.push({ kind: 'only', action: 'change', targets: paths })
       continue
@@ -445,7 +457,8 @@ export function readRule(given: string): ReadRule {
       reasons.push('it depends on a condition')
       continue
     }
-    const condition = forbidding(clause, before)
+    if (clause.targets.length === 0 && conditions.some(({ kind }) => kind === 'first')) continue
+    const condition = forbidding(clause, before, asks)
     if (typeof condition === 'string') reasons.push(condition)
     else conditions.push(condition)
   }

@@ -45,6 +45,8 @@ const QUOTED =
   /`([^`\n]{1,120})`|"([^"\n]{1,80})"|“([^”\n]{1,80})”|「([^」\n]{1,80})」|«\s?([^»\n]{1,80}?)\s?»|„([^“”\n]{1,80})[“”]/gu
 const EMAIL = /(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,5}/gu
 const URL = /https?:\/\/[^\s)>,;"'`]+/gu
+/** A channel of a chat. */
+const CHANNEL = /(?<![\p{L}\p{N}_#/&])#[a-z][\w-]{2,}/giu
 const FLAG = /(?<![\w-])--[a-z][\w-]*/giu
 const PATH =
   /(?<![\p{Ll}\p{Lu}\p{N}_:@.*+/-])(?:~|\.{1,2})?\/?(?:[\w.@*+-]{1,80}\/){1,20}[\w.@*+-]{0,80}|(?<![\w/.])\/[\w.@*+-]+|(?<![\w/@.-])(?:\.env(?:\.\w+)*|\.[a-z]{2,20}(?:ignore|rc)|[\w-]{1,80}(?:\.[\w-]{1,40}){0,4}\.(?!(?:com|org|net|io|dev|internal|local|example|test|lan|corp|cloud|de|eu|jp|cn|es)(?!\w))[a-z][a-z0-9]{1,7})(?![\w-])|(?<![\w/.-])(?:Makefile|Dockerfile|Procfile|Jenkinsfile)(?!\w)|(?<![\w/])\*\.\w+/gu
@@ -71,7 +73,7 @@ const AFTER_NOUN = new RegExp(`(?<![\\p{L}])(?:${NOUN})\\s+[\`"']?([\\p{Ll}][\\p
 const BEFORE_NOUN_CJK =
   /([A-Za-z][\w./-]{1,60})\s*(?:という|の)?\s*(?:テーブル|フォルダ|ディレクトリ|ファイル|ブランチ|ホスト|サーバー?|データベース|DB|スキーマ|表|目录|目錄|文件夹|分支|主机|数据库|服务器|文件|库)/gu
 const COMMON_WORD =
-  /^(?:the|this|that|these|those|any|all|new|old|whole|entire|other|another|same|own|user|main|test|tests|git|data|source|production|live|remote|local|public|private|legacy|generated|shared|alone|module|untouched|is|are|was|and|or|of|in|on|to|for|from|with|without|only|which|where|has|have|must|may|can|should|will|ist|sind|nicht|nie|darf|und|oder|von|im|ohne|mit|es|está|son|de|del|sin|que|y|no|se|en|con|para|per|config|configuration)$/iu
+  /^(?:belongs?|gehört|gehören|pertenece|the|this|that|these|those|any|all|new|old|whole|entire|other|another|same|own|user|main|test|tests|git|data|source|production|live|remote|local|public|private|legacy|generated|shared|alone|module|untouched|is|are|was|and|or|of|in|on|to|for|from|with|without|only|which|where|has|have|must|may|can|should|will|ist|sind|nicht|nie|darf|und|oder|von|im|ohne|mit|es|está|son|de|del|sin|que|y|no|se|en|con|para|per|config|configuration)$/iu
 
 const unquoted = (match: RegExpMatchArray): string => match.slice(1).find((group) => group !== undefined) ?? match[0]
 
@@ -111,6 +113,7 @@ export function targetsOf(clause: string, withBranches: boolean): readonly Targe
   take(QUOTED, unquoted)
   take(EMAIL, ([text]) => text, 'address')
   take(URL, ([text]) => text, 'address')
+  take(CHANNEL, ([text]) => text, 'address')
   take(COMMAND, ([text]) => text, 'command')
   take(STATEMENT, ([text]) => text, 'statement')
   take(FLAG, ([text]) => text, 'flag')
