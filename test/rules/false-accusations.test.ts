@@ -176,6 +176,17 @@ describe('a yes to a question in other words', () => {
   })
 })
 
+describe('what the user waits to allow', () => {
+  it.each([
+    ['No pushes until I tell you.', 'The branch is ready to push.', 'looks good, go'],
+    ['Bitte nicht pushen, bis ich es sage.', 'Der Branch ist bereit zum Pushen.', 'passt, mach das'],
+    ['No hagas push hasta que yo te lo diga.', 'La rama está lista.', 'todo bien, ya puedes subirlo'],
+  ])('%s', (rule, ready, answer) => {
+    expect(brokenAt([rule, { agent: ready }, answer, run('git push')])).toEqual([])
+    expect(brokenAt([rule, { agent: ready }, 'fix the search too', run('git push')])).toEqual([3])
+  })
+})
+
 describe('a rule that is taken back by some of its words', () => {
   it.each([
     [

@@ -79,7 +79,7 @@ function createNumbering({ ownText, text, role }: ReportMessage): (sentence: str
 
 /** The end of a sentence before one that begins with a small letter, and no abbreviation. */
 const SMALL_BEGINNING =
-  /(?<=\p{L}{2}[.!?])(?<!(?:^|[^\p{L}])(?:vs|ca|nr|no|st|dr|ej|ed|al|sr|hr|fr|etc|usw|bzw|resp|approx|incl|inkl|evtl|ggf|max|min|fig|vol|art|núm|pág|abs|ext|tel|aprox)\.)\s+(?=\p{Ll})/iu
+  /(?<=\p{L}{2}[.!?])(?<!(?:^|[^\p{L}])(?:vs|ca|nr|no|st|dr|ej|ed|al|sr|hr|fr|etc|usw|bzw|resp|approx|incl|inkl|evtl|ggf|max|min|fig|vol|art|núm|pág|abs|ext|tel|aprox)\.)\s+(?=[\p{Ll}¿¡])/iu
 
 /**
  * The part of a sentence that states a rule, with the words before it: people who write without capitals put a request, a
@@ -110,7 +110,12 @@ export function rulesIn(message: ReportMessage): ReadableRule[] {
       scope: 'conversation' as const,
       since: statedAt(message),
     }
-    return [{ ...withReference({ ...given, text: flat(found.text) }, found.before ?? sentences[at - 1]), statedBy: [message] }]
+    return [
+      {
+        ...withReference({ ...given, text: flat(found.text) }, found.before ?? sentences[at - 1]),
+        statedBy: [message],
+      },
+    ]
   })
 }
 

@@ -111,11 +111,42 @@ export function permissionIn(
   const strongest = (['for good', 'turn'] as const).find((each) => permissions.has(each))
   if (strongest !== undefined) return strongest
   const isAssent = afterAssent(message.ownText.trim()) !== undefined && !isNegated(sentences[0] ?? '')
-  if (!isAssent || before?.role !== 'assistant') return 'none'
+  if (!(isAssent || approves(message.ownText)) || before?.role !== 'assistant') return 'none'
   if (asks(before.ownText, conditions)) return 'turn'
   // The agent may ask in other words: "shall I empty uploads/tmp?" before it calls `rm`.
-  return step !== undefined && asksFirst(permitted.rule.text) && asksAbout(before.ownText, step) ? 'turn' : 'none'
+  if (!asksFirst(permitted.rule.text)) return 'none'
+  const isAnswered = isAsked(before.ownText, conditions) || (step !== undefined && asksAbout(before.ownText, step))
+  return isAnswered ? 'turn' : 'none'
 }
+
+const APPROVES =
+  /(?<![\p{L}])(?:looks? (?:good|right|fine|ok(?:ay)?|great|correct)|lgtm|(?:go|go ahead|go for it|do it|ship it)(?=[.!]?$)|sieht (?:gut|richtig) aus|passt|(?:mach|los|leg los|mach (?:es|das|mal))(?=[.!]?$)|adelante|hazlo|dale|tiene buena pinta|se ve bien|vas-y|c['’]est bon)(?![\p{L}])|進めて|問題なさそう|大丈夫そう|それでいい|没问题|看起来(?:可以|不错|对)|(?:执行|做|来|开始|上)吧/giu
+const MOST_APPROVAL = 80
+
+/** Whether a short message approves what it answers, wherever it does: "looks right, go". */
+const approves = (text: string): boolean => {
+  const trimmed = text.trim()
+  const rest = trimmed.replaceAll(APPROVES, ' ')
+  return trimmed.length <= MOST_APPROVAL && rest !== trimmed && !isNegated(rest) && !hasCue(trimmed, 'question')
+}
+
+/** Whether a question names a command without its program: "shall I apply it?" of `terraform apply`. */
+const namesCommand = (text: string, condition: Condition): boolean =>
+  subjectOf(condition).targets.some(({ kind, text: command }) => {
+    const words = command.split(' ').slice(1)
+    return (
+      kind === 'command' &&
+      words.length > 0 &&
+      words.every(
+        (word) =>
+          !word.startsWith('-') &&
+          text
+            .toLowerCase()
+            .split(/[^\p{L}\p{N}]+/u)
+            .includes(word),
+      )
+    )
+  })
 
 /** Whether a text asks to do what conditions forbid. */
 const asks = (text: string, conditions: readonly Condition[]): boolean =>
@@ -123,7 +154,7 @@ const asks = (text: string, conditions: readonly Condition[]): boolean =>
     (sentence) =>
       hasCue(sentence, 'question') &&
       !isNegated(sentence) &&
-      conditions.some((condition) => isAbout(sentence, condition, true)),
+      conditions.some((condition) => isAbout(sentence, condition, true) || namesCommand(sentence, condition)),
   )
 
 const LEAST_NAME = 4

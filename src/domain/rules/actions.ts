@@ -50,7 +50,10 @@ export const ACTIONS: readonly ActionRow[] = [
   },
   {
     action: 'push',
-    words: words(String.raw`push(?:es|ed|ing)?|pushen|gepusht|pushe|pushees|subas|subir|empujes`, 'プッシュ|推送|push'),
+    words: words(
+      String.raw`push(?:es|ed|ing)?|pushen|gepusht|pushe|pushees|subas|subir|súbel[aeo]s?|empujes`,
+      'プッシュ|推送|push',
+    ),
     command: /^git push\b/u,
     tool: /^push/u,
     isTelling: true,
@@ -210,9 +213,12 @@ export function actionsIn(text: string): Action[] {
   })
 }
 
+/** The object at the end of a Spanish infinitive: `subirlo`. */
+const SPANISH_OBJECT = /(?<=\p{L}[aei]r)(?:me|te|se|nos)?l[aeo]s?(?!\p{L})/gu
+
 /** Whether a text names an action. */
 export const namesAction = (text: string, action: Action): boolean =>
-  rows.get(action)?.words.test(text.toLowerCase()) === true
+  rows.get(action)?.words.test(text.toLowerCase().replaceAll(SPANISH_OBJECT, '')) === true
 
 /** Whether a word in the name of a tool is an action. */
 export const isNameOf = (word: string, action: Action): boolean =>

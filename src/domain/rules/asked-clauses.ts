@@ -20,7 +20,7 @@ export const ASKS =
 
 /** The user is asked before the action, and not about something after it. */
 export const ASKS_FIRST =
-  /(?<![\p{L}])(?:before|first|prior|until|unless|(?:only )?after|only (?:when|if|with)|requires?|needs?|without|not? \p{L}+ (?:until|before)|vorher|bevor|vor|erst|zuerst|ohne|nur (?:mit|nach)|braucht|benötigt|antes|primero|sin|hasta|requiere\p{L}*|necesita\p{L}*|solo (?:con|tras)|après|avant|sans|d['’]abord)(?![\p{L}])|前に|先に|まず|必要|勝手に|ないと|までは|先|须|需|之前|经|未/iu
+  /(?<![\p{L}])(?:before|first|prior|until|unless|(?:only )?after|only (?:when|if|with)|requires?|needs?|without|not? \p{L}+ (?:until|before)|vorher|bevor|vor|erst|zuerst|ohne|bis|nur (?:mit|nach)|braucht|benötigt|antes|primero|sin|hasta|requiere\p{L}*|necesita\p{L}*|solo (?:con|tras)|après|avant|sans|d['’]abord)(?![\p{L}])|前に|先に|まず|必要|勝手に|ないと|までは|先|须|需|之前|经|未/iu
 
 /** The words after it name what is asked about. */
 const OBJECT_FOLLOWS =

@@ -8,7 +8,7 @@ import { cased } from './targets.js'
 const TEXT_OPTIONS = /^(?:-m|-am|-a?m|--message|--title|--body|--notes|-b|--description|--comment)$/u
 /** A step that only shows its effect. */
 const DRY =
-  /(?:^|\s)(?:--dry-run(?:=\S+)?|--dryrun|--check|--diff|--no-act|--simulate|--just-print|-n(?=\s.*push)|plan|--help|-h$|--version)(?=\s|$)/u
+  /(?:^|\s)(?:--dry-run(?:=\S+)?|--dryrun|--check|--diff|--no-act|--simulate|--just-print|-n(?=\s.*push)|plan|diff(?=\s+(?:upgrade|rollback|release|revision))|--help|-h$|--version)(?=\s|$)/u
 const SQL_CLIENT =
   /^(?:psql|mysql|mariadb|sqlite3|duckdb|sqlcmd|mongosh?|redis-cli|clickhouse-client|cockroach|bq|snowsql|usql)$/u
 /** Whether a program runs SQL, or the commands of a store. */

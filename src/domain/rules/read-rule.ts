@@ -6,7 +6,7 @@ import { clausesOf, isNegated } from '../text/cues.js'
 import { contentWords } from '../text/content-words.js'
 import { ACTIONS, actionsIn, withoutActions, type Action } from './actions.js'
 import { askedClauses, ASKS, ASKS_FIRST } from './asked-clauses.js'
-import { areasOf, FAMILIES, isProgram, targetsOf, type Target } from './targets.js'
+import { areasOf, FAMILIES, isProgram, programOfProduct, targetsOf, type Target } from './targets.js'
 
 /** Languages of answers that can be recognized. */
 export type Language = 'english' | 'german' | 'spanish' | 'french' | 'japanese' | 'chinese' | 'korean' | 'russian'
@@ -18,8 +18,8 @@ export type Condition =
   | { readonly kind: 'only'; readonly action: Action; readonly targets: readonly Target[] }
   /** Before a call that does the action, all commands ran since the last one. */
   | { readonly kind: 'first'; readonly action: Action; readonly commands: readonly Target[] }
-  /** A call of the command has the flag. */
-  | { readonly kind: 'with'; readonly command: Target; readonly flag: Target }
+  /** A call of the command, or one that does the action, has the flag. */
+  | { readonly kind: 'with'; readonly command?: Target; readonly action?: Action; readonly flag: Target }
   /** No amount of a call that does the action is above the limit. */
   | {
       readonly kind: 'cap'
@@ -86,7 +86,7 @@ const ANY_OBJECT = new Set(
   nichts etwas alles dateien datei ordner verzeichnis zweig direkt umständen fall fälle mal selbst neue neuen pakete paket bibliotheken code
   tabelle datenbank server irgendwas einfach eigenmächtig vorher finger hand egal
   nada todo toda archivo archivos carpeta rama directamente ningún ninguna caso circunstancia nuevo nuevos nuevas paquete paquetes tabla base
-  datos servidor ficheros fichero directorio código cambios`,
+  hagas haga hacer mach mache machst machen datos servidor ficheros fichero directorio código cambios`,
   ),
 )
 
@@ -234,7 +234,8 @@ const MOST_UNSPACED_ASKED = 36
 /** Whether a clause without a name speaks of the action itself: "never force-push", and not "never commit secrets". */
 function isOfAction(clause: Clause, isAsked = false): boolean {
   const { text } = clause
-  if (/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Hangul}]/u.test(text)) return text.length <= (isAsked ? MOST_UNSPACED_ASKED : MOST_UNSPACED)
+  if (/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Hangul}]/u.test(text))
+    return text.length <= (isAsked ? MOST_UNSPACED_ASKED : MOST_UNSPACED)
   return unexplained(clause).length === 0
 }
 
@@ -334,7 +335,6 @@ function wholeConditions(rule: string, clauses: readonly Clause[]): Condition[] 
   }
   const targets = clauses.flatMap((clause) => clause.targets)
   const commands = targets.filter(({ kind }) => kind === 'command')
-  const flag = targets.find(({ kind }) => kind === 'flag')
   // "Run make check before each push. If it fails, no push."
   const isNamedForbidden = clauses.some((clause) => clause.isForbidding && clause.targets.length > 0)
   if (BEFORE.test(rule) && commands.length > 0 && !isNamedForbidden) {
@@ -342,10 +342,48 @@ function wholeConditions(rule: string, clauses: readonly Clause[]): Condition[] 
     const needs = commands.filter(({ text }) => !text.startsWith('git '))
     if (trigger !== undefined && needs.length > 0) conditions.push({ kind: 'first', action: trigger, commands: needs })
   }
-  const command = commands[0] ?? targets.find(isProgram)
-  if (flag !== undefined && command !== undefined && !clauses.some(({ isForbidding }) => isForbidding))
-    conditions.push({ kind: 'with', command, flag })
-  return conditions
+  return [...conditions, ...flagged(rule, clauses)]
+}
+
+/** Of all calls, and not of one. */
+const EACH =
+  /(?<![\p{L}])(?:all|every|each|whenever|always|only|alle[nrs]?|jede[nmrs]?|immer|nur|wenn du|tod[oa]s|cada|siempre|s[oó]lo|cuando|tou(?:s|tes)|chaque|toujours)(?![\p{L}])|すべて|全て|毎回|必ず|だけ|のみ|ときは|所有|全部|每次|一律|只|时/iu
+const ALL =
+  /(?<![\p{L}])(?:all|every|each|alle[nrs]?|jede[nmrs]?|tod[oa]s|cada|tou(?:s|tes)|chaque)(?![\p{L}])|すべて|全て|毎回|所有|全部|每次|一律/iu
+const FLAGGED: ReadonlySet<Action> = new Set(['install', 'commit', 'push', 'merge'])
+
+/** The flags that calls must have: "only with --quick", "(gh pr create --draft)". */
+function flagged(rule: string, clauses: readonly Clause[]): Condition[] {
+  if (ASKS.test(rule)) return []
+  return clauses.flatMap((clause, at): Condition[] => {
+    if (clause.isForbidding) return []
+    const near = [clause, ...clauses.slice(at - 1, at).filter(({ isForbidding }) => !isForbidding)]
+    const all = near.flatMap(({ targets }) => targets)
+    const flag = clause.targets.find(({ kind }) => kind === 'flag')
+    if (flag === undefined) return ALL.test(rule) ? clause.targets.flatMap(flagsOfCommand) : []
+    const command =
+      all.find(({ kind }) => kind === 'command') ??
+      all.find(isProgram) ??
+      programOfProduct(near.map(({ text }) => text).join(' '))
+    if (command !== undefined) return [{ kind: 'with', command, flag }]
+    const action = near.flatMap(({ actions }) => actions).find((each) => FLAGGED.has(each))
+    return action === undefined || !EACH.test(rule) ? [] : [{ kind: 'with', action, flag }]
+  })
+}
+
+/** The flags in a command that is to be used. Without them it is at least a program and its subcommand. */
+function flagsOfCommand({ kind, text }: Target): Condition[] {
+  if (kind !== 'command') return []
+  const words = text.split(/\s+/u)
+  const command = words.filter((word) => !word.startsWith('-'))
+  if (command.length < 2) return []
+  return words
+    .filter((word) => /^--?[a-z]/iu.test(word) && !/force/u.test(word))
+    .map((word) => ({
+      kind: 'with',
+      command: { kind: 'command', text: command.join(' ') },
+      flag: { kind: 'flag', text: word },
+    }))
 }
 
 /** "Use pnpm": the other programs of its family are not used. */

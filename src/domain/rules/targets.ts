@@ -15,6 +15,8 @@ export interface Target {
   readonly kind: TargetKind
   /** In lower case, without quotation marks. */
   readonly text: string
+  /** As the rule writes a path with capitals. */
+  readonly exact?: string
 }
 
 /** Programs whose name begins a command in a sentence. */
@@ -48,6 +50,9 @@ const URL = /https?:\/\/[^\s)>,;"'`]+/gu
 /** A channel of a chat. */
 const CHANNEL = /(?<![\p{L}\p{N}_#/&])#[a-z][\w-]{2,}/giu
 const FLAG = /(?<![\w-])--[a-z][\w-]*/giu
+/** A short flag, only next to words that say so. */
+const SHORT_FLAG =
+  /(?<=(?<![\p{L}])(?:with|mit|con|avec|flag|option|opción|using)\s+[`"']?)-[a-z](?![\w-])|(?<=[带加用]上?\s?)-[a-z](?![\w-])|(?<![\w-])-[a-z](?=\s?(?:を(?:付け|つけ)|オプション|付き|参数|选项))/giu
 const PATH =
   /(?<![\p{Ll}\p{Lu}\p{N}_:@.*+/-])(?:~|\.{1,2})?\/?(?:[\w.@*+-]{1,80}\/){1,20}[\w.@*+-]{0,80}|(?<![\w/.])\/[\w.@*+-]+|(?<![\w/@.-])(?:\.env(?:\.\w+)*|\.[a-z]{2,20}(?:ignore|rc)|[\w-]{1,80}(?:\.[\w-]{1,40}){0,4}\.(?!(?:com|org|net|io|dev|internal|local|example|test|lan|corp|cloud|de|eu|jp|cn|es)(?!\w))[a-z][a-z0-9]{1,7})(?![\w-])|(?<![\w/.-])(?:Makefile|Dockerfile|Procfile|Jenkinsfile)(?!\w)|(?<![\w/])\*\.\w+/gu
 /** Hosts, and names of code, of versions, of branches. */
@@ -107,7 +112,9 @@ export function targetsOf(clause: string, withBranches: boolean): readonly Targe
       )
         continue
       rest = rest.replace(text, ' '.repeat(text.length))
-      found.push({ kind: kind ?? kindOf(text), text: cased(text) })
+      const kindFound = kind ?? kindOf(text)
+      const lower = cased(text)
+      found.push({ kind: kindFound, text: lower, ...(kindFound === 'path' && text !== lower ? { exact: text } : {}) })
     }
   }
   take(QUOTED, unquoted)
@@ -117,6 +124,7 @@ export function targetsOf(clause: string, withBranches: boolean): readonly Targe
   take(COMMAND, ([text]) => text, 'command')
   take(STATEMENT, ([text]) => text, 'statement')
   take(FLAG, ([text]) => text, 'flag')
+  take(SHORT_FLAG, ([text]) => text, 'flag')
   take(PATH, ([text]) => text)
   take(NAME, ([text]) => text)
   take(BEFORE_NOUN_CJK, unquoted)
@@ -140,6 +148,19 @@ export const FAMILIES: readonly (readonly string[])[] = [
   ['npm', 'pnpm', 'yarn', 'bun'],
   ['pip', 'pip3', 'poetry', 'uv', 'conda', 'pipenv'],
 ]
+
+/** Programs that people call by the name of the product. */
+const PRODUCTS: readonly (readonly [RegExp, string])[] = [
+  [/(?<![\p{L}])maven(?![\p{L}])/iu, 'mvn'],
+  [/(?<![\p{L}])ansible(?![\p{L}-])/iu, 'ansible-playbook'],
+  [/(?<![\p{L}])gradle(?![\p{L}])/iu, 'gradle'],
+]
+
+/** The program of a product that a clause names. */
+export const programOfProduct = (clause: string): Target | undefined => {
+  const found = PRODUCTS.find(([words]) => words.test(clause))
+  return found === undefined ? undefined : { kind: 'name', text: found[1] }
+}
 
 /** Whether a target is a program that is used as a command. */
 export const isProgram = ({ kind, text }: Target): boolean =>

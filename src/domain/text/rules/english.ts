@@ -19,7 +19,7 @@ import {
   STORY_WORD,
   NO_REPORT,
 } from './english-words.js'
-import { COMMAND_OF, REPORTS } from './programs.js'
+import { ACTS, COMMAND_OF, REPORTS } from './programs.js'
 import { LATIN, anywhere, order, type Language } from './way.js'
 
 export const ENGLISH: Language = {
@@ -62,7 +62,9 @@ export const ENGLISH: Language = {
         not: /\b(?:is|are|was|were|has|had|i|we|he|she|it|found|detected|available|can|could|will|have|made)(?:['’]\p{L}+)?\b/u,
       },
     ),
-    order('prohibition: no command', `(?:please |absolutely |strictly )?no (?:more )?${COMMAND_OF}`, { not: REPORTS }),
+    order('prohibition: no command', `(?:please |absolutely |strictly )?no (?:more )?(?:${COMMAND_OF}|${ACTS})`, {
+      not: REPORTS,
+    }),
     anywhere(
       'approval: only after asking',
       String.raw`only (?:after|when|once|if) (?:asking|checking with|talking to|i(?:['’]ve| have)? (?:say|said|agree|approve|confirm|ok|okay|seen)|you(?:['’]ve| have)? (?:asked|checked with|talked to|cleared))`,

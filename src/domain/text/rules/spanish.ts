@@ -17,7 +17,7 @@ import {
   ONCE,
   NO_ORDER,
 } from './spanish-words.js'
-import { COMMAND_OF, REPORTS } from './programs.js'
+import { ACTS, COMMAND_OF, REPORTS } from './programs.js'
 import { LATIN, anywhere, order, wordsOf, type Language } from './way.js'
 
 export const SPANISH: Language = {
@@ -53,7 +53,9 @@ export const SPANISH: Language = {
       String.raw`(?:${IMPERATIVES}) (?:siempre|todo|todas|cada)(?!\p{L})|(?:${IMPERATIVES})(?:l[aeo]s?)? (?:\S+ ){0,10}?(?:siempre|cada vez|siempre que|en cada|en tod[ao]s l[ao]s|por cada|con cada|a cada|en cualquier|todos los (?:días|lunes|viernes))`,
       { not: STORY },
     ),
-    anywhere('prohibition: nada de command', `(?:nada de|ningún|ni un) (?:hacer )?${COMMAND_OF}`, { not: REPORTS }),
+    anywhere('prohibition: nada de command', `(?:nada de|ningún|ni un) (?:hacer )?(?:${COMMAND_OF}|${ACTS})`, {
+      not: REPORTS,
+    }),
     anywhere(
       'approval: solo tras preguntar',
       String.raw`s[oó]lo (?:tras|después de|previa|con) (?:preguntarme|consultarme|consulta|avisarme|mi (?:permiso|visto bueno|aprobación|ok))`,
