@@ -159,12 +159,13 @@ export class CallChecker {
   }
 
   /** Whether the user allowed in this turn what a rule forbids. */
-  #isAllowed({ statedBy, conditions }: FollowedRule): boolean {
+  #isAllowed(rule: FollowedRule, step: CallStep): boolean {
+    const { statedBy, conditions } = rule
     if (this.#asked.some((question) => isAsked(question, conditions))) return true
     return this.#turns.some(
       ({ message, before }) =>
         !statedBy.some(({ messageId }) => messageId === message.messageId) &&
-        permissionIn(message, before, conditions) !== 'none',
+        permissionIn(message, before, rule, step) !== 'none',
     )
   }
 
@@ -192,7 +193,7 @@ export class CallChecker {
     for (const step of stepsOfWork(work, this.options.branch)) {
       for (const rule of inForce) {
         if (broken.has(rule) || !rule.conditions.some((condition) => breaks(step, condition, this.#steps))) continue
-        if (this.#isAllowed(rule)) continue
+        if (this.#isAllowed(rule, step)) continue
         broken.add(rule)
         this.#break(rule, by, number, {
           tool: call.name,

@@ -77,23 +77,45 @@ function createNumbering({ ownText, text, role }: ReportMessage): (sentence: str
   }
 }
 
+/** The end of a sentence before one that begins with a small letter, and no abbreviation. */
+const SMALL_BEGINNING =
+  /(?<=\p{L}{2}[.!?])(?<!(?:^|[^\p{L}])(?:vs|ca|nr|no|st|dr|ej|ed|al|sr|hr|fr|etc|usw|bzw|resp|approx|incl|inkl|evtl|ggf|max|min|fig|vol|art|núm|pág|abs|ext|tel|aprox)\.)\s+(?=[\p{Ll}¿¡])/iu
+
+/**
+ * The part of a sentence that states a rule, with the words before it: people who write without capitals put a request, a
+ * question and a rule into one.
+ */
+function stated(sentence: string): { readonly text: string; readonly before?: string } | undefined {
+  const parts = sentence.split(SMALL_BEGINNING)
+  const rules = parts.filter((part) => statesRule(part))
+  if (parts.length === 1 || rules.length === 0) return statesRule(sentence) ? { text: sentence } : undefined
+  const before = parts[parts.indexOf(rules[0] ?? '') - 1]
+  return { text: rules.join(' '), ...(before === undefined ? {} : { before }) }
+}
+
 /** The rules that a message states. */
 export function rulesIn(message: ReportMessage): ReadableRule[] {
-  const found = textsOf(message)
-  if (found === undefined) return []
-  const sentences = sentencesOfUser(found.text)
+  const texts = textsOf(message)
+  if (texts === undefined) return []
+  const sentences = sentencesOfUser(texts.text)
   const numberOf = createNumbering(message)
   return sentences.flatMap((sentence, at) => {
     const number = numberOf(sentence)
-    if (!statesRule(sentence)) return []
+    const found = stated(sentence)
+    if (found === undefined) return []
     const given = {
       id: `r${String(message.revision)}.${String(number)}`,
-      source: found.source,
+      source: texts.source,
       standing: 'found' as const,
       scope: 'conversation' as const,
       since: statedAt(message),
     }
-    return [{ ...withReference({ ...given, text: flat(sentence) }, sentences[at - 1]), statedBy: [message] }]
+    return [
+      {
+        ...withReference({ ...given, text: flat(found.text) }, found.before ?? sentences[at - 1]),
+        statedBy: [message],
+      },
+    ]
   })
 }
 

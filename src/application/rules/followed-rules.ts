@@ -61,7 +61,7 @@ export class FollowedRules {
     for (const id of this.#inForce.values()) {
       const known = this.#rules.get(id)
       if (known === undefined || isBefore(message, known.rule)) continue
-      if (permissionIn(message, undefined, known.conditions) !== 'for good') continue
+      if (permissionIn(message, undefined, known) !== 'for good') continue
       const takenBack = { ...statedAt(message), text: quote(message.ownText) }
       this.#rules.set(id, { ...known, rule: { ...known.rule, takenBack } })
       this.#inForce.delete(keyOf(known))

@@ -17,6 +17,7 @@ export type Action =
   | 'install'
   | 'send'
   | 'restart'
+  | 'migrate'
   | 'pay'
   | 'run'
   | 'use'
@@ -49,7 +50,10 @@ export const ACTIONS: readonly ActionRow[] = [
   },
   {
     action: 'push',
-    words: words(String.raw`push(?:es|ed|ing)?|pushen|gepusht|pushe|pushees|subas|subir|empujes`, 'プッシュ|推送|push'),
+    words: words(
+      String.raw`push(?:es|ed|ing)?|pushen|gepusht|pushe|pushees|subas|subir|súbel[aeo]s?|empujes`,
+      'プッシュ|推送|push',
+    ),
     command: /^git push\b/u,
     tool: /^push/u,
     isTelling: true,
@@ -99,8 +103,8 @@ export const ACTIONS: readonly ActionRow[] = [
   {
     action: 'install',
     words: words(
-      String.raw`install(?:s|ed|ing)?|(?:new |additional |another )?(?:dependenc(?:y|ies)|packages?)|abhängigkeit(?:en)?|pakete?|installier\p{L}*|dependencias?|paquetes?|instal\p{L}+`,
-      '依存(?:関係|パッケージ)?|パッケージ|インストール|依赖|安装',
+      String.raw`install(?:s|ed|ing)?|(?:new |additional |another )?(?:dependenc(?:y|ies)|packages?|crates?)|(?:new|add|adding|adds|additional|another) (?:a |an |any |another |new )*(?:librar(?:y|ies)|gems?)|abhängigkeit(?:en)?|pakete?|(?:neue|weitere) bibliothek(?:en)?|installier\p{L}*|dependencias?|paquetes?|(?:nuevas?|añad\p{L}+|agreg\p{L}+) (?:un |una |otra )?(?:librer[ií]as?|bibliotecas?)|instal\p{L}+`,
+      '依存(?:関係|パッケージ)?|パッケージ|ライブラリ(?=[をの](?:追加|導入))|(?:追加|導入)ライブラリ|インストール|依赖|(?:新增|添加|引入|加)(?:新的?)?(?:第三方)?库|安装',
     ),
     command:
       /^(?:(?:npm|pnpm|bun|yarn)\s+(?:i|install|add)\s+(?:-\S+\s+)*(?!-)\S|yarn add\b|(?:python3? -m )?pip3? install\s+(?!.*(?<!\S)(?:-r|-e|--requirement)\b)(?:-\S+\s+)*(?![-.])\S|(?:uv|poetry|cargo|bundle|dotnet|composer)\s+(?:add|require)\s|uv pip install\s+(?!.*(?<!\S)(?:-r|-e)\b)\S|go get\b|(?:apt|apt-get|brew|gem|dnf|yum|apk)\b.*\b(?:install|add)\b)/u,
@@ -118,9 +122,20 @@ export const ACTIONS: readonly ActionRow[] = [
     isTelling: true,
   },
   {
+    action: 'migrate',
+    words: words(
+      String.raw`migrat(?:e|es|ing|ions?)|migration(?:en|s)|migrier\p{L}*|migraci(?:ón|ones)|migr(?:es|ar)`,
+      'マイグレーション|マイグレート|数据库迁移|迁移',
+    ),
+    command:
+      /^(?:prisma (?:migrate (?:dev|deploy|reset)|db push)|(?:(?:npx|pnpm|yarn|bunx?|npm exec|pnpm exec|pnpm dlx)(?: --)? )prisma (?:migrate (?:dev|deploy|reset)|db push)|alembic (?:upgrade|downgrade)|(?:bin\/)?(?:rails|rake) db:(?:migrate|rollback|reset)|knex migrate:(?:latest|up|down|rollback)|flyway\b.*\b(?:migrate|undo)|liquibase\b.*\bupdate|goose\b.*\b(?:up|down)|migrate\b.*\b(?:up|down)|(?:python3? )?(?:\.\/)?manage\.py migrate|(?:php )?artisan migrate|dotnet ef database update|sqlx migrate run|diesel migration run|drizzle-kit (?:migrate|push)|(?:make|just|npm run|pnpm(?: run)?|yarn(?: run)?) (?:db[:-])?migrate)(?![\w-])/u,
+    tool: /migrat/u,
+    isTelling: true,
+  },
+  {
     action: 'send',
     words: words(
-      String.raw`send(?:s|ing)?|e?-?mail(?:s|ing)?|messag(?:e|es|ing)|post(?:s|ing)? (?:to|in)|notify|contact|receiv(?:e|es|ing)|erhalten|erhält|recib\p{L}+|write to (?:the )?(?:customers?|clients?)|schick\p{L}*|send(?:e|en|et)|versend\p{L}*|env[ií]\p{L}+|mand(?:es|ar)|correos?`,
+      String.raw`send(?:s|ing)?|sent|gesendet|geschickt|e?-?mail(?:s|ing)?|messag(?:e|es|ing)|post(?:s|ing)? (?:to|in)|notify|contact|receiv(?:e|es|ing)|erhalten|erhält|recib\p{L}+|write to (?:the )?(?:customers?|clients?)|(?:ver|ab|raus|weg)?schick\p{L}*|send(?:e|en|et)|versend\p{L}*|versandt|abgesendet|envoy\p{L}*|envoi\p{L}*|env[ií]\p{L}+|mand(?:es|ar)|correos?`,
       '送信|送ら|送って|メール|发送|发给|发邮件|邮件',
     ),
     isTelling: true,
@@ -169,7 +184,7 @@ export const ACTIONS: readonly ActionRow[] = [
   {
     action: 'change',
     words: words(
-      String.raw`touch(?:es|ed|ing)?|modif(?:y|ies|ied|ying)|edit(?:s|ed|ing)?|chang(?:e|es|ed|ing)|alter(?:s|ed|ing)?|writ(?:e|es|ing|ten)(?: to)?|writes|updat(?:e|es|ed|ing)|overwrit\p{L}*|rewrit\p{L}*|mov(?:e|es|ing)|renam(?:e|es|ing)|migrat(?:e|es|ing|ions?)|insert|format|refactor|off[- ]limits|frozen|read[- ]only|hands off|stay (?:away|out)|leave|fass\p{L}*|anfass\p{L}*|angefasst|änder\p{L}*|veränder\p{L}*|geändert|bearbeit\p{L}*|schreib\p{L}*|überschreib\p{L}*|tabu|eingefroren|finger weg|unverändert|rühr\p{L}*|toc(?:ar|a)|toques?|modific?\p{L}+|modifiques?|edit(?:es|ar)|cambi\p{L}+|escrib\p{L}+|congelad[oa]s?|sobrescrib\p{L}+|intocables?|solo lectura|deja (?:en paz|como)`,
+      String.raw`touch(?:es|ed|ing)?|modif(?:y|ies|ied|ying)|edit(?:s|ed|ing)?|chang(?:e|es|ed|ing)|alter(?:s|ed|ing)?|writ(?:e|es|ing|ten)(?: to)?|writes|updat(?:e|es|ed|ing)|overwrit\p{L}*|rewrit\p{L}*|mov(?:e|es|ing)|renam(?:e|es|ing)|insert|format|refactor|off[- ]limits|frozen|read[- ]only|hands off|stay (?:away|out)|leave|fass\p{L}*|anfass\p{L}*|angefasst|änder\p{L}*|veränder\p{L}*|geändert|bearbeit\p{L}*|schreib\p{L}*|überschreib\p{L}*|tabu|eingefroren|finger weg|unverändert|rühr\p{L}*|toc(?:ar|a)|toques?|modific?\p{L}+|modifiques?|edit(?:es|ar)|cambi\p{L}+|escrib\p{L}+|congelad[oa]s?|sobrescrib\p{L}+|intocables?|solo lectura|deja (?:en paz|como)`,
       '触ら|触れ|触る|触っ|いじら|変更|編集|書き込|書き換|上書き|凍結|読み取り専用|手を(?:付け|つけ)|修改|改动|更改|改|动|碰|编辑|写入|冻结|只读|覆盖',
     ),
   },
@@ -198,9 +213,12 @@ export function actionsIn(text: string): Action[] {
   })
 }
 
+/** The object at the end of a Spanish infinitive: `subirlo`. */
+const SPANISH_OBJECT = /(?<=\p{L}[aei]r)(?:me|te|se|nos)?l[aeo]s?(?!\p{L})/gu
+
 /** Whether a text names an action. */
 export const namesAction = (text: string, action: Action): boolean =>
-  rows.get(action)?.words.test(text.toLowerCase()) === true
+  rows.get(action)?.words.test(text.toLowerCase().replaceAll(SPANISH_OBJECT, '')) === true
 
 /** Whether a word in the name of a tool is an action. */
 export const isNameOf = (word: string, action: Action): boolean =>

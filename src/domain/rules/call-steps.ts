@@ -6,7 +6,7 @@ import { argumentsOf, queryOf, shellCommandOf, type NamedCall } from '../tools/c
 import { EDIT_ARGUMENTS, seemsToRead } from '../tools/tool-shapes.js'
 import { ACTIONS, type Action } from './actions.js'
 import type { CallStep } from './call-step.js'
-import { namesIn, sqlActions, stepsOfCommand } from './command-steps.js'
+import { namesIn, namesInSql, sqlActions, stepsOfCommand } from './command-steps.js'
 
 const NO_AMOUNTS: CallStep['amounts'] = []
 
@@ -21,6 +21,8 @@ function valuesOf(value: unknown, name = '', level = 0): { readonly name: string
 
 /** Arguments whose value is a text for people. */
 const PROSE = /^(?:body|text|message|content|subject|title|description|reason|note|comment|summary|html|markdown)$/iu
+/** A draft is not sent. */
+const DRAFT = /(?<![a-z])draft(?!ed)/u
 const AMOUNT = /amount|total|price|sum|cents|cost|budget|refund|percent|discount|usd|eur/iu
 
 /** The step of a tool that is no shell and no editor. */
@@ -32,7 +34,12 @@ function stepOfTool(call: NamedCall): CallStep {
   // A tool with the name of a query only reads: `list_deployments`.
   const reads = sql === undefined ? seemsToRead(call.name) : sql.has('read')
   const actions = new Set<Action>(
-    sql ?? (reads ? [] : ACTIONS.flatMap(({ action, tool }) => (tool?.test(name) === true ? [action] : []))),
+    sql ??
+      (reads
+        ? []
+        : ACTIONS.flatMap(({ action, tool }) =>
+            tool?.test(name) === true && !(action === 'send' && DRAFT.test(name)) ? [action] : [],
+          )),
   )
   if (reads) actions.add('read')
   else {
@@ -43,7 +50,7 @@ function stepOfTool(call: NamedCall): CallStep {
   return {
     actions,
     reads,
-    names: [...namesIn(texts.join(' ')), name],
+    names: [...(sql?.has('change') === true ? namesInSql : namesIn)(texts.join(' ')), name],
     tool: name.replaceAll(/(?<=[a-z])(?=[A-Z])/gu, '_'),
     files: [],
     amounts: values.flatMap((each) => {

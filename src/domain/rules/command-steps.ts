@@ -8,7 +8,7 @@ import { cased } from './targets.js'
 const TEXT_OPTIONS = /^(?:-m|-am|-a?m|--message|--title|--body|--notes|-b|--description|--comment)$/u
 /** A step that only shows its effect. */
 const DRY =
-  /(?:^|\s)(?:--dry-run(?:=\S+)?|--dryrun|--check|--diff|--no-act|--simulate|--just-print|-n(?=\s.*push)|plan|--help|-h$|--version)(?=\s|$)/u
+  /(?:^|\s)(?:--dry-run(?:=\S+)?|--dryrun|--check|--diff|--no-act|--simulate|--just-print|-n(?=\s.*push)|plan|diff(?=\s+(?:upgrade|rollback|release|revision))|--help|-h$|--version)(?=\s|$)/u
 const SQL_CLIENT =
   /^(?:psql|mysql|mariadb|sqlite3|duckdb|sqlcmd|mongosh?|redis-cli|clickhouse-client|cockroach|bq|snowsql|usql)$/u
 /** Whether a program runs SQL, or the commands of a store. */
@@ -32,6 +32,27 @@ export const sqlChanges = (text: string): ReadonlySet<Action> | undefined =>
 /** The actions of SQL; undefined for another text. */
 export const sqlActions = (text: string): ReadonlySet<Action> | undefined =>
   sqlChanges(text) ?? (SQL_READS.test(text) ? READING : undefined)
+
+/** A table that a statement changes, and one that it only reads: in a subquery, in a join, as the source of rows. */
+const SQL_CHANGED =
+  /\b(?:insert\s+into|replace\s+into|merge\s+into|delete\s+from|truncate(?:\s+table)?|update|alter\s+table|drop\s+table(?:\s+if\s+exists)?|create\s+table(?:\s+if\s+not\s+exists)?|copy)\s+(?:only\s+)?([\w."`[\]]+)/giu
+const SQL_READ = /(?<!\bdelete\s{1,9})\b(?:from|join|using)\s+(?:only\s+|lateral\s+)?([\w."`[\]]+)/giu
+const withoutMarks = (name: string): string => name.toLowerCase().replaceAll(/["`[\]]/gu, '')
+
+/** Names in SQL without those of tables that it only reads. */
+export function namesInSql(text: string): string[] {
+  const tables = (pattern: RegExp): string[] =>
+    Array.from(text.slice(0, MOST_NAMES).matchAll(pattern), ([, name = '']) => withoutMarks(name))
+  const lastOf = (name: string): string => name.split('.').at(-1) ?? name
+  const changed = new Set(tables(SQL_CHANGED).map(lastOf))
+  const onlyRead = tables(SQL_READ).flatMap((name) =>
+    name === '' || changed.has(lastOf(name)) ? [] : [name, lastOf(name)],
+  )
+  const names = namesIn(text)
+  return onlyRead.length === 0
+    ? names
+    : names.filter((name) => !onlyRead.some((table) => name === table || name.startsWith(`${table}.`)))
+}
 
 /** The rest of a longer text is content. */
 const MOST_NAMES = 20_000
@@ -201,7 +222,7 @@ function stepOf(given: Parsed, part: string): CallStep {
   return {
     actions,
     reads,
-    names: isOnBranch ? [] : namesIn(acted.join(' ')),
+    names: isOnBranch ? [] : (sql?.has('change') === true ? namesInSql : namesIn)(acted.join(' ')),
     command: words.map(cased),
     files: isOnBranch ? [] : acted.slice(1).filter(isFile),
     ...(isOnBranch ? { branches: isPush ? destinations(words.slice(1)) : [] } : {}),

@@ -19,7 +19,7 @@ function keyOf(condition: Condition): string {
     case 'first':
       return `first ${condition.action} ${keyOfTargets(condition.commands)}`
     case 'with':
-      return `with ${condition.command.text} ${condition.flag.text}`
+      return `with ${condition.command?.text ?? condition.action ?? ''} ${condition.flag.text}`
     case 'cap':
       return `cap ${condition.action} ${String(condition.most)}`
     case 'window':
@@ -47,7 +47,10 @@ export function subjectOf(condition: Condition): {
     case 'first':
       return { actions: [condition.action], targets: condition.commands }
     case 'with':
-      return { actions: [], targets: [condition.command, condition.flag] }
+      return {
+        actions: condition.action === undefined ? [] : [condition.action],
+        targets: [...(condition.command === undefined ? [] : [condition.command]), condition.flag],
+      }
     case 'cap':
       return { actions: [condition.action], targets: [] }
     case 'tool':

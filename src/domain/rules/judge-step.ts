@@ -45,6 +45,14 @@ function isInArea(step: CallStep, area: string): boolean {
     : isSqlClient(program) || OF_DATABASES.test(program)
 }
 
+/** Whether a step acts on a path. Names have no capitals, so a file with the same name in other letters is another one. */
+function hasPath({ files, names }: CallStep, { text, exact = text }: Target): boolean {
+  const similar = files.filter((file) => isUnder(file, text))
+  return similar.length > 0
+    ? similar.some((file) => isUnder(file, exact, true))
+    : names.some((name) => isUnder(name, text))
+}
+
 /** Whether a step acts on a target. */
 export function hasTarget(step: CallStep, target: Target): boolean {
   if (step.branches !== undefined && (target.kind === 'name' || target.kind === 'path') && !isProgram(target))
@@ -55,9 +63,7 @@ export function hasTarget(step: CallStep, target: Target): boolean {
     case 'flag':
       return step.command?.some((word) => isSameWord(word, target.text)) === true
     case 'path':
-      return (
-        step.files.some((file) => isUnder(file, target.text)) || step.names.some((name) => isUnder(name, target.text))
-      )
+      return hasPath(step, target)
     case 'statement':
       return (
         step.command?.some((word) => word.includes(target.text)) === true ||
@@ -91,7 +97,11 @@ const runsProgram = (step: CallStep, { kind, text }: Target): boolean =>
   (kind === 'name' && programOf(step) === text) || (kind === 'path' && isUnder(step.command?.[0] ?? '', text))
 
 function isForbidden(step: CallStep, actions: readonly Action[], targets: readonly Target[]): boolean {
-  if (actions.includes('run') && step.actions.has('run') && targets.some((target) => runsProgram(step, target)))
+  if (
+    actions.includes('run') &&
+    step.actions.has('run') &&
+    targets.some((target) => !isProgram(target) && runsProgram(step, target))
+  )
     return true
   const wanted = actionsOf(actions, targets)
   const reads = wanted.includes('read')
@@ -103,7 +113,9 @@ function isForbidden(step: CallStep, actions: readonly Action[], targets: readon
   const groups = [
     targets.filter(({ kind }) => kind === 'command'),
     targets.filter(({ kind }) => kind === 'flag'),
-    targets.filter((target) => !isCommand(target)),
+    // "No docker on db-1": the program and the place.
+    targets.filter((target) => isProgram(target)),
+    targets.filter((target) => !isCommand(target) && !isProgram(target)),
   ]
   return groups.every((group) => group.length === 0 || group.some((target) => hasTarget(step, target)))
 }
@@ -161,6 +173,18 @@ function isNamedByRule(step: CallStep, { words, actions }: Extract<Condition, { 
   )
 }
 
+const isOfFlag = (step: CallStep, { command, action }: Extract<Condition, { kind: 'with' }>): boolean =>
+  (command === undefined ? !step.reads : step.actions.has('run') && hasTarget(step, command)) &&
+  (action === undefined || includes(action, step.actions))
+
+/** Whether a command certainly lacks a flag: a flag has a short and a long form, and no list of these is known here. */
+function lacksFlag({ command }: CallStep, flag: string): boolean {
+  if (command === undefined || command.some((word) => isSameWord(word, flag))) return false
+  const shorts = command.filter((word) => /^-[A-Za-z]+$/u.test(word)).join('')
+  if (flag.startsWith('--')) return !shorts.includes(flag.charAt(2))
+  return !shorts.includes(flag.charAt(1)) && !command.some((word) => word.startsWith('--'))
+}
+
 /** A condition that earlier steps decide. */
 export interface Before {
   /** Whether a command ran since the last step with the action. */
@@ -181,7 +205,7 @@ export function breaks(step: CallStep, condition: Condition, before: Before): bo
         condition.commands.some((command) => !before.ranSince(condition.action, command))
       )
     case 'with':
-      return !step.reads && hasTarget(step, condition.command) && !hasTarget(step, condition.flag)
+      return isOfFlag(step, condition) && lacksFlag(step, condition.flag.text)
     case 'cap':
       return (
         isAboutAmount(step, condition) && amountsOf(step, condition.isPercent).some((amount) => amount > condition.most)

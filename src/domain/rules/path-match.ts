@@ -1,8 +1,7 @@
 /** Compares paths with names of files and folders, which may have `*` and `**`. Without regular expressions: a rule is text of a user. */
 
-const segmentsOf = (path: string): readonly string[] =>
-  path
-    .toLowerCase()
+const segmentsOf = (path: string, isCased: boolean): readonly string[] =>
+  (isCased ? path : path.toLowerCase())
     .replaceAll('\\', '/')
     .split('/')
     .filter((segment) => segment !== '' && segment !== '.' && segment !== '~')
@@ -35,12 +34,15 @@ function begins(segments: readonly string[], wanted: readonly string[]): boolean
 /** Longer paths and names are compared by their last segments only. */
 const MOST_SEGMENTS = 40
 
-/** Whether a path is a target, or under it: the target may be any part of the path that begins at a folder. */
-export function isUnder(path: string, target: string): boolean {
+/**
+ * Whether a path is a target, or under it: the target may be any part of the path that begins at a folder.
+ * @param isCased `Config` and `config` are two folders
+ */
+export function isUnder(path: string, target: string, isCased = false): boolean {
   // `src/**` is the folder and all that is in it.
-  const wanted = segmentsOf(target.replace(/(?:\/\*+)+\/?$/u, ''))
+  const wanted = segmentsOf(target.replace(/(?:\/\*+)+\/?$/u, ''), isCased)
   if (wanted.length === 0 || wanted.length > MOST_SEGMENTS || wanted.filter((each) => each === '**').length > 1)
     return false
-  const segments = segmentsOf(path).slice(-MOST_SEGMENTS)
+  const segments = segmentsOf(path, isCased).slice(-MOST_SEGMENTS)
   return segments.some((_segment, at) => begins(segments.slice(at), wanted))
 }

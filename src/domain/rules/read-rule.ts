@@ -5,7 +5,8 @@
 import { clausesOf, isNegated } from '../text/cues.js'
 import { contentWords } from '../text/content-words.js'
 import { ACTIONS, actionsIn, withoutActions, type Action } from './actions.js'
-import { areasOf, FAMILIES, isProgram, targetsOf, type Target } from './targets.js'
+import { askedClauses, ASKS, ASKS_FIRST } from './asked-clauses.js'
+import { areasOf, FAMILIES, isProgram, programOfProduct, targetsOf, type Target } from './targets.js'
 
 /** Languages of answers that can be recognized. */
 export type Language = 'english' | 'german' | 'spanish' | 'french' | 'japanese' | 'chinese' | 'korean' | 'russian'
@@ -17,8 +18,8 @@ export type Condition =
   | { readonly kind: 'only'; readonly action: Action; readonly targets: readonly Target[] }
   /** Before a call that does the action, all commands ran since the last one. */
   | { readonly kind: 'first'; readonly action: Action; readonly commands: readonly Target[] }
-  /** A call of the command has the flag. */
-  | { readonly kind: 'with'; readonly command: Target; readonly flag: Target }
+  /** A call of the command, or one that does the action, has the flag. */
+  | { readonly kind: 'with'; readonly command?: Target; readonly action?: Action; readonly flag: Target }
   /** No amount of a call that does the action is above the limit. */
   | {
       readonly kind: 'cap'
@@ -52,8 +53,6 @@ export interface ReadRule {
 /** A word that forbids without a negation. */
 const FORBIDS =
   /(?<![\p{L}])(?:nothing|nobody|no one|none|off the table|not (?:ok|okay|fine|allowed)|(?:is|are) (?:mine|banned|taboo)|only (?:i|we)|i (?:do|run|trigger|make) (?:the|all|it)|keep away|hold off|fingers? off|no[- ]go|out of the question|not how we|sacred|locked|append[- ]only|(?:is|are) for me|for me to do|by me\b.*\bnot by you|not by (?:you|us)|off for you|(?:is|are) (?:the )?\p{L}+['’]s? (?:alone|department|business|job|call|territory)|hands? to (?:your)?self|lässt du|nicht mehr du|macht nur|bleibt (?:so|wie)|sagrad[oa]s?|bloquead[oa]s?|nichts|niemand|keiner|nada|nadie|ningun[oa]?|solo yo|off[- ]limits|frozen|read[- ]only|hands off|stay (?:away|out|off)|keep (?:your hands )?(?:away|off|out)|forbidden|prohibited|leave\b.*\b(?:alone|untouched|as (?:it|they|is)|be)(?![\p{L}])|stop \p{L}+ing|avoid|refrain|tabu|eingefroren|finger weg|gesperrt|unverändert|verboten|untersagt|prohibid[oa]s?|congelad[oa]s?|intocables?|solo lectura|vetad[oa]s?|deja(?:d)? (?:en paz|como est|intact)|evita(?:r)?)(?![\p{L}])|凍結|読み取り専用|禁止|手を(?:付け|つけ)ない|触らない|やめて|私だけ|私が(?:やり|行い)|只有我|由我|冻结|只读|别|勿|禁|一律不|不归你/iu
-const ASKS =
-  /(?<![\p{L}])(?:ask(?:ing)?(?: me| us)?|check(?:ing)? with|confirm(?:ation|ed|ing|s)?|approv(?:al|e|ed|es)|sign(?:ed|s)?[- ]?off|permission|consent|okay from|ok from|my (?:ok|okay|go(?:-ahead)?)|go-ahead|tell me first|run it (?:by|past) me|rückfrage|rücksprache|frag\p{L}*|zustimmung|freigabe|genehmig\p{L}*|erlaubnis|bestätig\p{L}*|absprache|pregunt\p{L}+|permiso|consult\p{L}+|aprobaci\p{L}+|confirm\p{L}+|visto bueno|avis\p{L}+|zugestimmt|einverstanden|i['’]ve seen|i have seen|show (?:it|me|them)|nachfrag\p{L}*|nachzufragen|mein ok|consentimiento)(?![\p{L}])|確認(?:を|し|して)|許可|聞いて|相談|承認|了解を|勝手に|見せて|询问|征得|同意|批准|确认|问我|问一下/iu
 const ONLY =
   /(?<![\p{L}-])(?:only|exclusively|solely|nothing but|nowhere (?:else|but)|nur|ausschließlich|solo|sólo|solamente|únicamente|seulement|uniquement)(?![\p{L}])|だけ|のみ|以外|只能|只|仅/iu
 const BEFORE =
@@ -70,9 +69,6 @@ const LEAVES_OUT =
 /** The words after one of these are not forbidden: they name a condition, or the place of an exception. */
 const WITHOUT =
   /(?<![\p{L}])(?:without|outside(?: of)?|beyond|apart from|other than|ohne|außerhalb|sin|fuera de|sans)(?![\p{L}])|以外|之外|なしで/iu
-/** The user is asked before the action, and not about something after it. */
-const ASKS_FIRST =
-  /(?<![\p{L}])(?:before|first|prior|until|unless|only (?:after|when|if|with)|requires?|needs?|without|not? \p{L}+ (?:until|before)|vorher|bevor|vor|erst|zuerst|ohne|nur (?:mit|nach)|braucht|benötigt|antes|primero|sin|hasta|requiere\p{L}*|necesita\p{L}*|solo con)(?![\p{L}])|前に|先に|まず|必要|勝手に|ないと|までは|先|须|需|之前|经|未/iu
 /** It may be done without asking. */
 const UNASKED =
   /(?<![\p{L}])(?:without|no need (?:to|for)|need(?:n['’]t| not)|don['’]t (?:need|have) to|ohne|sin|kein)\s+(?:\p{L}+\s+){0,2}(?:ask\p{L}*|confirm\p{L}*|approv\p{L}*|permission|rückfrage|rücksprache|zu fragen|preguntar\p{L}*|permiso)/iu
@@ -90,7 +86,7 @@ const ANY_OBJECT = new Set(
   nichts etwas alles dateien datei ordner verzeichnis zweig direkt umständen fall fälle mal selbst neue neuen pakete paket bibliotheken code
   tabelle datenbank server irgendwas einfach eigenmächtig vorher finger hand egal
   nada todo toda archivo archivos carpeta rama directamente ningún ninguna caso circunstancia nuevo nuevos nuevas paquete paquetes tabla base
-  datos servidor ficheros fichero directorio código cambios`,
+  hagas haga hacer mach mache machst machen datos servidor ficheros fichero directorio código cambios`,
   ),
 )
 
@@ -114,6 +110,8 @@ const BRANCH_ACTIONS: ReadonlySet<Action> = new Set(['push', 'forcePush', 'commi
 
 interface Clause {
   readonly text: string
+  /** The number of its sentence in the rule. */
+  readonly sentence: number
   readonly isForbidding: boolean
   readonly actions: readonly Action[]
   readonly targets: readonly Target[]
@@ -124,11 +122,32 @@ const INSTEAD =
   /\s(?:instead of|rather than|statt|anstelle von|anstatt|en vez de|en lugar de|plutôt que|au lieu de)\s|而不是/iu
 const INSTEAD_BEFORE = /(?:ではなく|じゃなくて?)[、,]?/u
 
+/** A part of a rule before its words are read. */
+interface Part {
+  readonly text: string
+  readonly declined: boolean
+  readonly sentence: number
+}
+
+/** An instruction of its own after *and*: "…, and ask me", "… and always keep". */
+const AND_INSTRUCTION =
+  /\s(?:and|und|y|et)\s+(?=(?:(?:please|then|bitte|dann|por favor|luego)\s+)?(?:ask|check with|consult|confirm|always|never|keep|make sure|ensure|use|frag|frage|immer|halte?|nutze?|verwende|benutze|achte|preg[uú]nt\p{L}+|cons[uú]lt\p{L}+|av[ií]s\p{L}+|siempre|usa|utiliza|mantén|demande|toujours|utilise|garde)(?![\p{L}]))/iu
+/** The same in Japanese, after a form that joins two instructions. */
+const JOINED_JAPANESE = /(?<=[てでし])、/u
+
 /** The clauses of a rule: an alternative that is declined counts as a negated one. */
-function partsOf(rule: string): { readonly text: string; readonly declined: boolean }[] {
+function partsOf(rule: string): Part[] {
   return rule
-    .split(/(?<=[.!?;:])\s+|(?<=[。！？；：])|\s[—–]\s/u)
+    .split(/(?<=[.!])\s+|(?<=[。！])/u)
+    .flatMap((text, sentence) => clausesOfSentence(text).map((part) => ({ ...part, sentence })))
+}
+
+function clausesOfSentence(whole: string): Omit<Part, 'sentence'>[] {
+  return whole
+    .split(/(?<=[?;:])\s+|(?<=[？；：])|\s[—–]\s/u)
     .flatMap((sentence) => clausesOf(sentence))
+    .flatMap((clause) => clause.split(AND_INSTRUCTION))
+    .flatMap((clause) => (ASKS.test(whole) ? clause.split(JOINED_JAPANESE) : [clause]))
     .flatMap((clause) => {
       const [first = '', ...declined] = clause.split(INSTEAD)
       const [before, after] = first.split(INSTEAD_BEFORE)
@@ -166,12 +185,13 @@ function isOfContent({ text, actions, targets }: Clause): boolean {
   )
 }
 
-function clauseOf({ text, declined }: { readonly text: string; readonly declined: boolean }): Clause {
+function clauseOf({ text, declined, sentence }: Part): Clause {
   // A path is no action: `release/2024`. A command is one.
   const names = targetsOf(text, false).filter(({ kind }) => kind === 'path' || kind === 'address' || kind === 'name')
   const actions = actionsIn(names.reduce((rest, target) => rest.replaceAll(target.text, ' '), text.toLowerCase()))
   return {
     text,
+    sentence,
     actions,
     targets: targetsOf(
       text,
@@ -196,41 +216,72 @@ function isLimited({ text, targets }: Clause): boolean {
   )
 }
 
+const ASKING_WORDS = new RegExp(`${ASKS.source}|${ASKS_FIRST.source}`, 'giu')
+
 /** The words of a clause that no target and no action explains. */
 function unexplained({ text, targets }: Clause): readonly string[] {
   let rest = text.toLowerCase()
   for (const { text: target } of targets) rest = rest.replaceAll(target, ' ')
-  return contentWords(withoutActions(rest).replaceAll(new RegExp(ASKS.source, 'giu'), ' ')).filter(
+  return contentWords(withoutActions(rest).replaceAll(ASKING_WORDS, ' ')).filter(
     (word) => !ANY_OBJECT.has(word) && !/^(?:prod|live|stag)/u.test(word),
   )
 }
 
 const MOST_UNSPACED = 24
+/** The words of a question are longer. */
+const MOST_UNSPACED_ASKED = 36
 
 /** Whether a clause without a name speaks of the action itself: "never force-push", and not "never commit secrets". */
-function isOfAction(clause: Clause): boolean {
+function isOfAction(clause: Clause, isAsked = false): boolean {
   const { text } = clause
-  if (/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Hangul}]/u.test(text)) return text.length <= MOST_UNSPACED
+  if (/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Hangul}]/u.test(text))
+    return text.length <= (isAsked ? MOST_UNSPACED_ASKED : MOST_UNSPACED)
   return unexplained(clause).length === 0
 }
 
+/** What a rule does not name: "change nothing else in there". */
+const ELSE =
+  /(?<![\p{L}])(?:else|others?|the rest|sonst|andere[nrsm]?|weitere[nrsm]?|übrigen|otr[oa]s?|lo demás|el resto|d['’]autres?|le reste)(?![\p{L}])|他の|ほか|それ以外|以外|其他|其它|别的|之外/iu
+/** What it names is the limit, and is allowed. */
+const COMPARES =
+  /(?<![\p{L}])(?:\p{L}+er than|more than|less than|above|below|beyond|größer|kleiner|höher|neuer|älter|mehr als|weniger als|oberhalb|más (?:\p{L}+ )?(?:que|de)|menos (?:\p{L}+ )?(?:que|de)|mayor(?:es)?|menor(?:es)?|superior(?:es)?|inferior(?:es)?|plus (?:\p{L}+ )?(?:que|de))(?![\p{L}])|より(?:大き|小さ|新し|古|上|下|多|少な)|以上の|以下の|超える|超过|超過|大于|小于|高于|低于|比.{1,20}(?:大|小|新|旧|高|低|多|少)/iu
+const OF_TEXT: ReadonlySet<Action> = new Set(['change', 'delete', 'read', 'commit', 'merge'])
+
+/** To migrate a named table is to change it. */
+const onObject = (actions: readonly Action[]): readonly Action[] =>
+  actions.includes('migrate') ? [...new Set([...actions, 'change' as const])] : actions
+
+/** Whether a clause names what is allowed, after *only*: "only as a draft", and not "orders may only be read". */
+function isAllowedOnly({ text, isForbidding, targets }: Clause): boolean {
+  const rest = ONLY.exec(text)
+  if (rest === null || isForbidding) return false
+  const after = text.slice(rest.index).toLowerCase()
+  return targets.every((target) => after.includes(target.text.toLowerCase()))
+}
+
 /** The condition of a clause that forbids; a text if it cannot be read. */
-function forbidding(clause: Clause, before: readonly Clause[]): Condition | string {
+function forbidding(clause: Clause, before: readonly Clause[], isAsked: boolean): Condition | string {
   const { targets, actions } = clause
   if (targets.length > 0) {
+    if (COMPARES.test(clause.text)) return 'it is about more, or less, than it names'
     if (isLimited(clause) || isOfContent(clause)) return 'it is about a part of what it names'
-    return { kind: 'forbid', actions, targets }
+    return { kind: 'forbid', actions: onObject(actions), targets }
   }
+  if (ELSE.test(clause.text)) return 'it is about all that it does not name'
   // "The payouts table is off limits: no writes to it."
-  const last = before.findLast((each) => each.targets.length > 0)
+  const last = before.findLast((each) => each.targets.length > 0 && !isAllowedOnly(each))
   const isAct = actions.length > 0 || FORBIDS.test(clause.text)
   if (last !== undefined && isAct && (last.isForbidding || isReference(clause.text)))
-    return { kind: 'forbid', actions, targets: last.targets }
+    return { kind: 'forbid', actions: onObject(actions), targets: last.targets }
   const areas = areasOf(clause.text)
   if (areas.length > 0 && actions.includes('delete') && isOfAction(clause))
     return { kind: 'forbid', actions: ['delete'], targets: areas }
-  const telling = actions.filter((action) => TELLING.has(action))
-  if (telling.length > 0 && isOfAction(clause)) return { kind: 'forbid', actions: telling, targets: [] }
+  // "Do not edit a migration" is about its text.
+  const isOfText = actions.some((action) => OF_TEXT.has(action))
+  const telling = actions.filter(
+    (action) => TELLING.has(action) && !((action === 'migrate' || action === 'install') && isOfText),
+  )
+  if (telling.length > 0 && isOfAction(clause, isAsked)) return { kind: 'forbid', actions: telling, targets: [] }
   return 'it names nothing that a call shows'
 }
 
@@ -284,16 +335,55 @@ function wholeConditions(rule: string, clauses: readonly Clause[]): Condition[] 
   }
   const targets = clauses.flatMap((clause) => clause.targets)
   const commands = targets.filter(({ kind }) => kind === 'command')
-  const flag = targets.find(({ kind }) => kind === 'flag')
-  if (BEFORE.test(rule) && commands.length > 0 && !clauses.some(({ isForbidding }) => isForbidding)) {
+  // "Run make check before each push. If it fails, no push."
+  const isNamedForbidden = clauses.some((clause) => clause.isForbidding && clause.targets.length > 0)
+  if (BEFORE.test(rule) && commands.length > 0 && !isNamedForbidden) {
     const trigger = actions.find((action) => ['commit', 'push', 'deploy', 'publish', 'merge'].includes(action))
     const needs = commands.filter(({ text }) => !text.startsWith('git '))
     if (trigger !== undefined && needs.length > 0) conditions.push({ kind: 'first', action: trigger, commands: needs })
   }
-  const command = commands[0] ?? targets.find(isProgram)
-  if (flag !== undefined && command !== undefined && !clauses.some(({ isForbidding }) => isForbidding))
-    conditions.push({ kind: 'with', command, flag })
-  return conditions
+  return [...conditions, ...flagged(rule, clauses)]
+}
+
+/** Of all calls, and not of one. */
+const EACH =
+  /(?<![\p{L}])(?:all|every|each|whenever|always|only|alle[nrs]?|jede[nmrs]?|immer|nur|wenn du|tod[oa]s|cada|siempre|s[oó]lo|cuando|tou(?:s|tes)|chaque|toujours)(?![\p{L}])|すべて|全て|毎回|必ず|だけ|のみ|ときは|所有|全部|每次|一律|只|时/iu
+const ALL =
+  /(?<![\p{L}])(?:all|every|each|alle[nrs]?|jede[nmrs]?|tod[oa]s|cada|tou(?:s|tes)|chaque)(?![\p{L}])|すべて|全て|毎回|所有|全部|每次|一律/iu
+const FLAGGED: ReadonlySet<Action> = new Set(['install', 'commit', 'push', 'merge'])
+
+/** The flags that calls must have: "only with --quick", "(gh pr create --draft)". */
+function flagged(rule: string, clauses: readonly Clause[]): Condition[] {
+  if (ASKS.test(rule)) return []
+  return clauses.flatMap((clause, at): Condition[] => {
+    if (clause.isForbidding) return []
+    const near = [clause, ...clauses.slice(at - 1, at).filter(({ isForbidding }) => !isForbidding)]
+    const all = near.flatMap(({ targets }) => targets)
+    const flag = clause.targets.find(({ kind }) => kind === 'flag')
+    if (flag === undefined) return ALL.test(rule) ? clause.targets.flatMap(flagsOfCommand) : []
+    const command =
+      all.find(({ kind }) => kind === 'command') ??
+      all.find(isProgram) ??
+      programOfProduct(near.map(({ text }) => text).join(' '))
+    if (command !== undefined) return [{ kind: 'with', command, flag }]
+    const action = near.flatMap(({ actions }) => actions).find((each) => FLAGGED.has(each))
+    return action === undefined || !EACH.test(rule) ? [] : [{ kind: 'with', action, flag }]
+  })
+}
+
+/** The flags in a command that is to be used. Without them it is at least a program and its subcommand. */
+function flagsOfCommand({ kind, text }: Target): Condition[] {
+  if (kind !== 'command') return []
+  const words = text.split(/\s+/u)
+  const command = words.filter((word) => !word.startsWith('-'))
+  if (command.length < 2) return []
+  return words
+    .filter((word) => /^--?[a-z]/iu.test(word) && !/force/u.test(word))
+    .map((word) => ({
+      kind: 'with',
+      command: { kind: 'command', text: command.join(' ') },
+      flag: { kind: 'flag', text: word },
+    }))
 }
 
 /** "Use pnpm": the other programs of its family are not used. */
@@ -373,7 +463,7 @@ export function readRule(given: string): ReadRule {
   const reasons: string[] = []
   if (LEAVES_OUT.test(rule)) return { conditions: [], unjudged: 'it says what is not to be left out' }
   if (UNASKED.test(rule) && !isNegated(rule.replace(UNASKED, ' '))) return { conditions: [], unjudged: 'it permits' }
-  const asks = ASKS.test(rule) && ASKS_FIRST.test(rule)
+  const asked = askedClauses(clauses)
   const window = windowOf(rule, clauses)
   if (window !== undefined) return { conditions: [window] }
   if (conditions.length === 0 && (TIMES.test(rule) || WEEKDAY.test(rule)))
@@ -381,12 +471,15 @@ export function readRule(given: string): ReadRule {
   for (const [at, clause] of clauses.entries()) {
     const before = clauses.slice(0, at)
     const isOnly = ONLY.test(clause.text)
+    const asks = asked.has(clause)
     if (isOnly && clause.targets.length > 0 && !asks) {
       const action = [...clause.actions, ...before.flatMap(({ actions }) => actions)].find((each) =>
         ONLY_ACTIONS.has(each),
       )
       const paths = clause.targets.filter(({ kind }) => kind === 'path')
-      if (action !== undefined) conditions.push({ kind: 'only', action, targets: clause.targets })
+      // A channel or a mailbox is no place to deploy or to push to.
+      const isPlace = action === 'send' || clause.targets.some(({ kind }) => kind !== 'address')
+      if (action !== undefined && isPlace) conditions.push({ kind: 'only', action, targets: clause.targets })
       else if (clause.actions.includes('change') && paths.length === clause.targets.length)
         conditions.push({ kind: 'only', action: 'change', targets: paths })
       continue
@@ -402,20 +495,24 @@ export function readRule(given: string): ReadRule {
       reasons.push('it depends on a condition')
       continue
     }
-    const condition = forbidding(clause, before)
+    if (clause.targets.length === 0 && conditions.some(({ kind }) => kind === 'first')) continue
+    const condition = forbidding(clause, before, asks)
     if (typeof condition === 'string') reasons.push(condition)
     else conditions.push(condition)
   }
   const all = conditions.length > 0 ? conditions : family(clauses)
   if (all.length > 0) return { conditions: all }
-  return { conditions: toolsOf(clauses, asks), unjudged: reasons[0] ?? 'it names nothing that a call shows' }
+  return { conditions: toolsOf(clauses, asked), unjudged: reasons[0] ?? 'it names nothing that a call shows' }
 }
 
 /** The tools that a rule without a name may be about, by its words. */
-function toolsOf(clauses: readonly Clause[], asks: boolean): Condition[] {
-  const prohibitions = clauses.filter((clause) => clause.isForbidding)
-  if ((prohibitions.length === 0 && !asks) || clauses.some(({ text }) => CONDITIONAL.test(text) && !ASKS.test(text)))
-    return []
+function toolsOf(all: readonly Clause[], asked: ReadonlySet<Clause>): Condition[] {
+  // Of two sentences, only one may forbid.
+  const decisive = new Set(
+    all.filter((clause) => clause.isForbidding || asked.has(clause)).map(({ sentence }) => sentence),
+  )
+  const clauses = all.filter((clause) => decisive.has(clause.sentence) && !isAllowedOnly(clause))
+  if (clauses.length === 0 || clauses.some(({ text }) => CONDITIONAL.test(text) && !ASKS.test(text))) return []
   const words = new Set(clauses.flatMap(({ text }) => contentWords(text)))
   return words.size === 0
     ? []

@@ -15,6 +15,8 @@ export interface Target {
   readonly kind: TargetKind
   /** In lower case, without quotation marks. */
   readonly text: string
+  /** As the rule writes a path with capitals. */
+  readonly exact?: string
 }
 
 /** Programs whose name begins a command in a sentence. */
@@ -45,7 +47,12 @@ const QUOTED =
   /`([^`\n]{1,120})`|"([^"\n]{1,80})"|“([^”\n]{1,80})”|「([^」\n]{1,80})」|«\s?([^»\n]{1,80}?)\s?»|„([^“”\n]{1,80})[“”]/gu
 const EMAIL = /(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,5}/gu
 const URL = /https?:\/\/[^\s)>,;"'`]+/gu
+/** A channel of a chat. */
+const CHANNEL = /(?<![\p{L}\p{N}_#/&])#[a-z][\w-]{2,}/giu
 const FLAG = /(?<![\w-])--[a-z][\w-]*/giu
+/** A short flag, only next to words that say so. */
+const SHORT_FLAG =
+  /(?<=(?<![\p{L}])(?:with|mit|con|avec|flag|option|opción|using)\s+[`"']?)-[a-z](?![\w-])|(?<=[带加用]上?\s?)-[a-z](?![\w-])|(?<![\w-])-[a-z](?=\s?(?:を(?:付け|つけ)|オプション|付き|参数|选项))/giu
 const PATH =
   /(?<![\p{Ll}\p{Lu}\p{N}_:@.*+/-])(?:~|\.{1,2})?\/?(?:[\w.@*+-]{1,80}\/){1,20}[\w.@*+-]{0,80}|(?<![\w/.])\/[\w.@*+-]+|(?<![\w/@.-])(?:\.env(?:\.\w+)*|\.[a-z]{2,20}(?:ignore|rc)|[\w-]{1,80}(?:\.[\w-]{1,40}){0,4}\.(?!(?:com|org|net|io|dev|internal|local|example|test|lan|corp|cloud|de|eu|jp|cn|es)(?!\w))[a-z][a-z0-9]{1,7})(?![\w-])|(?<![\w/.-])(?:Makefile|Dockerfile|Procfile|Jenkinsfile)(?!\w)|(?<![\w/])\*\.\w+/gu
 /** Hosts, and names of code, of versions, of branches. */
@@ -71,7 +78,7 @@ const AFTER_NOUN = new RegExp(`(?<![\\p{L}])(?:${NOUN})\\s+[\`"']?([\\p{Ll}][\\p
 const BEFORE_NOUN_CJK =
   /([A-Za-z][\w./-]{1,60})\s*(?:という|の)?\s*(?:テーブル|フォルダ|ディレクトリ|ファイル|ブランチ|ホスト|サーバー?|データベース|DB|スキーマ|表|目录|目錄|文件夹|分支|主机|数据库|服务器|文件|库)/gu
 const COMMON_WORD =
-  /^(?:the|this|that|these|those|any|all|new|old|whole|entire|other|another|same|own|user|main|test|tests|git|data|source|production|live|remote|local|public|private|legacy|generated|shared|alone|module|untouched|is|are|was|and|or|of|in|on|to|for|from|with|without|only|which|where|has|have|must|may|can|should|will|ist|sind|nicht|nie|darf|und|oder|von|im|ohne|mit|es|está|son|de|del|sin|que|y|no|se|en|con|para|per|config|configuration)$/iu
+  /^(?:belongs?|gehört|gehören|pertenece|the|this|that|these|those|any|all|new|old|whole|entire|other|another|same|own|user|main|test|tests|git|data|source|production|live|remote|local|public|private|legacy|generated|shared|alone|module|untouched|is|are|was|and|or|of|in|on|to|for|from|with|without|only|which|where|has|have|must|may|can|should|will|ist|sind|nicht|nie|darf|und|oder|von|im|ohne|mit|es|está|son|de|del|sin|que|y|no|se|en|con|para|per|config|configuration)$/iu
 
 const unquoted = (match: RegExpMatchArray): string => match.slice(1).find((group) => group !== undefined) ?? match[0]
 
@@ -105,15 +112,19 @@ export function targetsOf(clause: string, withBranches: boolean): readonly Targe
       )
         continue
       rest = rest.replace(text, ' '.repeat(text.length))
-      found.push({ kind: kind ?? kindOf(text), text: cased(text) })
+      const kindFound = kind ?? kindOf(text)
+      const lower = cased(text)
+      found.push({ kind: kindFound, text: lower, ...(kindFound === 'path' && text !== lower ? { exact: text } : {}) })
     }
   }
   take(QUOTED, unquoted)
   take(EMAIL, ([text]) => text, 'address')
   take(URL, ([text]) => text, 'address')
+  take(CHANNEL, ([text]) => text, 'address')
   take(COMMAND, ([text]) => text, 'command')
   take(STATEMENT, ([text]) => text, 'statement')
   take(FLAG, ([text]) => text, 'flag')
+  take(SHORT_FLAG, ([text]) => text, 'flag')
   take(PATH, ([text]) => text)
   take(NAME, ([text]) => text)
   take(BEFORE_NOUN_CJK, unquoted)
@@ -137,6 +148,19 @@ export const FAMILIES: readonly (readonly string[])[] = [
   ['npm', 'pnpm', 'yarn', 'bun'],
   ['pip', 'pip3', 'poetry', 'uv', 'conda', 'pipenv'],
 ]
+
+/** Programs that people call by the name of the product. */
+const PRODUCTS: readonly (readonly [RegExp, string])[] = [
+  [/(?<![\p{L}])maven(?![\p{L}])/iu, 'mvn'],
+  [/(?<![\p{L}])ansible(?![\p{L}-])/iu, 'ansible-playbook'],
+  [/(?<![\p{L}])gradle(?![\p{L}])/iu, 'gradle'],
+]
+
+/** The program of a product that a clause names. */
+export const programOfProduct = (clause: string): Target | undefined => {
+  const found = PRODUCTS.find(([words]) => words.test(clause))
+  return found === undefined ? undefined : { kind: 'name', text: found[1] }
+}
 
 /** Whether a target is a program that is used as a command. */
 export const isProgram = ({ kind, text }: Target): boolean =>

@@ -32,10 +32,14 @@ const ANSWERS =
 export const ADDRESS = /!?\[[^\]\n]{0,200}\]\([^)\s]{0,2000}\)|https?:\/\/\S+/gu
 
 const OUTPUT = /^(?:at |\d+[:|]|[$>#]|\||[-+]{3}|\w*(?:Error|Exception)\b|Traceback|Caused by)/u
-const LOG_LEVEL = /^(?:ERROR|WARN(?:ING)?|INFO|FATAL|DEBUG)\b/u
+/** A level at the beginning of a line, or after the time, the name of a program, or a tag in brackets. */
+const LOG_LEVEL =
+  /^(?:(?:\[[^\]\n]{1,60}\]|\d{4}-\d\d-\d\d\S{0,30}|\d\d:\d\d:\d\d\S{0,12}|[\w./-]{1,40}(?:\[\d+\])?:|npm|yarn|pnpm)\s+){0,4}\[?(?:ERROR|WARN(?:ING)?|INFO|FATAL|DEBUG|NOTICE)\b/u
+/** A line with the time of a log. */
+const LOG_TIME = /^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d/u
 
 /** Whether a line is the output of a program: an error, a log, a stack. */
-export const isOutput = (line: string): boolean => OUTPUT.test(line.trim()) || LOG_LEVEL.test(line.trim())
+export const isOutput = (line: string): boolean => [OUTPUT, LOG_LEVEL, LOG_TIME].some((form) => form.test(line.trim()))
 
 /** Whether a text is mostly words. Code, logs, tables, addresses and paths are not. */
 export function isSpoken(text: string): boolean {

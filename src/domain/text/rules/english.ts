@@ -19,6 +19,7 @@ import {
   STORY_WORD,
   NO_REPORT,
 } from './english-words.js'
+import { ACTS, COMMAND_OF, REPORTS } from './programs.js'
 import { LATIN, anywhere, order, type Language } from './way.js'
 
 export const ENGLISH: Language = {
@@ -60,6 +61,23 @@ export const ENGLISH: Language = {
       {
         not: /\b(?:is|are|was|were|has|had|i|we|he|she|it|found|detected|available|can|could|will|have|made)(?:['’]\p{L}+)?\b/u,
       },
+    ),
+    order('prohibition: no command', `(?:please |absolutely |strictly )?no (?:more )?(?:${COMMAND_OF}|${ACTS})`, {
+      not: REPORTS,
+    }),
+    anywhere(
+      'approval: only after asking',
+      String.raw`only (?:after|when|once|if) (?:asking|checking with|talking to|i(?:['’]ve| have)? (?:say|said|agree|approve|confirm|ok|okay|seen)|you(?:['’]ve| have)? (?:asked|checked with|talked to|cleared))`,
+    ),
+    anywhere(
+      'permission: but not',
+      String.raw`you (?:can|may|are (?:free|allowed|welcome) to) [^?]{3,120}? but (?:not|never|nothing) (?:to|on|in|into|from|with|the|any)`,
+      { not: /(?<!\p{L})(?:feel|understand|see|imagine|tell|eat|love)(?!\p{L})/u },
+    ),
+    order(
+      'obligation: all X as',
+      String.raw`(?:open|create|make|file|submit|publish|push|send|tag|mark|upload|start|run|deploy|build|save|store) (?:all|every|each|any) (?:\S+ ){1,5}?(?:as|only|with|through|via) `,
+      { not: ONCE },
     ),
     anywhere(
       'prohibition: it never leaves',

@@ -16,6 +16,7 @@ import {
   PAST,
   ONCE,
 } from './german-words.js'
+import { ACTS, COMMAND_OF, REPORTS } from './programs.js'
 import { LATIN, anywhere, order, wordsOf, type Language } from './way.js'
 
 export const GERMAN: Language = {
@@ -56,6 +57,15 @@ export const GERMAN: Language = {
       'obligation: du-form',
       String.raw`\p{L}{2,}(?<!bi|ha|wei|kann|will|mag|weiß|denk|glaub|sieh|wir|sag|mein)st du (?:[^\s,;]+ ){0,10}?(?:nur|immer|nie|niemals|nicht|kein\p{L}*|als|ausschließlich|grundsätzlich|alle|jede\p{L}*|vorher|zuerst|stets|erst|bitte|keinesfalls)|(?:bevor|wenn|sobald|falls|ehe) [^?]{4,120}, \p{L}{2,}(?<!bi|ha|kann)st du`,
       { not: /(?<!\p{L})(?:ich|war|warum|wieso|wann|würdest|könntest)(?!\p{L})/u },
+    ),
+    anywhere('prohibition: kein command', `keine?n? (?:${COMMAND_OF}|${ACTS})`, { not: REPORTS }),
+    anywhere(
+      'approval: nur nach Rückfrage',
+      String.raw`nur (?:nach|mit|auf) (?:vorheriger |meiner |meinem |ausdrücklicher )*(?:rückfrage|rücksprache|absprache|nachfrage|zustimmung|freigabe|ansage|ok)|nur,? wenn ich (?:\S+ ){0,4}?(?:zugestimmt|gesagt|freigegeben|genehmigt|gesehen)`,
+    ),
+    anywhere(
+      'permission: aber nicht',
+      String.raw`du (?:kannst|darfst) [^?]{3,120}? aber (?:nicht|nie|nichts|keine?n?) (?:auf|in|an|zu|mit|über|im|am|die|den|das)`,
     ),
     anywhere(
       'obligation: bitte, vermeide, stell sicher',

@@ -17,6 +17,7 @@ import {
   ONCE,
   NO_ORDER,
 } from './spanish-words.js'
+import { ACTS, COMMAND_OF, REPORTS } from './programs.js'
 import { LATIN, anywhere, order, wordsOf, type Language } from './way.js'
 
 export const SPANISH: Language = {
@@ -51,6 +52,17 @@ export const SPANISH: Language = {
       'obligation: hazlo siempre',
       String.raw`(?:${IMPERATIVES}) (?:siempre|todo|todas|cada)(?!\p{L})|(?:${IMPERATIVES})(?:l[aeo]s?)? (?:\S+ ){0,10}?(?:siempre|cada vez|siempre que|en cada|en tod[ao]s l[ao]s|por cada|con cada|a cada|en cualquier|todos los (?:días|lunes|viernes))`,
       { not: STORY },
+    ),
+    anywhere('prohibition: nada de command', `(?:nada de|ningún|ni un) (?:hacer )?(?:${COMMAND_OF}|${ACTS})`, {
+      not: REPORTS,
+    }),
+    anywhere(
+      'approval: solo tras preguntar',
+      String.raw`s[oó]lo (?:tras|después de|previa|con) (?:preguntarme|consultarme|consulta|avisarme|mi (?:permiso|visto bueno|aprobación|ok))`,
+    ),
+    anywhere(
+      'permission: pero no',
+      String.raw`puedes [^?]{3,120}? pero (?:no|nunca|nada) (?:a|en|al|con|de|por|el|la|los|las)`,
     ),
     anywhere(
       'prohibition: se + nunca, no',
