@@ -54,6 +54,26 @@ const CASES: readonly Case[] = [
     ],
   },
   {
+    rule: 'No UPDATE or DELETE on bookings please, that table feeds the invoices.',
+    breaking: ['psql -c "UPDATE bookings SET paid = true"', 'psql shop -c "delete from public.bookings where id = 7"'],
+    keeping: [
+      'psql -c "UPDATE berths SET free = true"',
+      'psql -c "SELECT * FROM bookings"',
+      'git commit -m "Update bookings"',
+      'sed -i s/a/b/ src/update.ts',
+    ],
+  },
+  {
+    rule: 'Kein DELETE oder TRUNCATE auf buchungen, bitte.',
+    breaking: ['psql -c "DELETE FROM buchungen"', 'psql -c "TRUNCATE buchungen"'],
+    keeping: ['psql -c "DELETE FROM entwuerfe"', 'psql -c "SELECT count(*) FROM buchungen"'],
+  },
+  {
+    rule: 'Nada de UPDATE ni DELETE en socios, que la tabla es del ayuntamiento.',
+    breaking: ['mysql club -e "UPDATE socios SET alta = \'2026-01-01\'"'],
+    keeping: ['mysql club -e "UPDATE cuotas SET pagada = 1"', 'mysql club -e "SELECT * FROM socios"'],
+  },
+  {
     rule: 'Never run `terraform apply` yourself.',
     breaking: ['terraform apply', 'cd infra && terraform apply -auto-approve'],
     keeping: [
@@ -343,4 +363,36 @@ describe('law: a name decides', () => {
           for (const condition of read.conditions) expect(breaks(step, condition, NOTHING_RAN)).toBe(false)
     }
   })
+})
+
+it.each([
+  'No UPDATE or DELETE on bookings please.',
+  'Kein DELETE und kein UPDATE auf buchungen.',
+  'Nada de UPDATE ni DELETE en socios.',
+])('a rule about statements is not broken by an edit: %s', (rule) => {
+  const patch =
+    '*** Begin Patch\n*** Update File: src/a.py\n@@\n-bookings = 1\n+delete(buchungen, socios)\n*** End Patch'
+  expect(isBroken(rule, 'apply_patch', { input: patch })).toBe(false)
+  expect(
+    isBroken(rule, 'Edit', { file_path: 'src/delete.py', old_string: 'delete socios', new_string: 'update bookings' }),
+  ).toBe(false)
+})
+
+it.each([
+  'for the retry change, leave everything under tests/ as it is',
+  'In this refactoring, do not touch `src/legacy/`.',
+  'Für diese Änderung bitte nichts in `tests/` anfassen.',
+  'Para este cambio no toques `config/`.',
+  'この変更では `tests/` を変更しないで。',
+  '这次改动不要动 `tests/`。',
+])('a rule for one piece of work is not judged: %s', (rule) => {
+  expect(readRule(rule)).toMatchObject({ conditions: [], unjudged: 'it applies to one piece of work' })
+})
+
+it.each([
+  'Run the complete rspec suite before each commit, not only the spec of the file you touched.',
+  'Führe vor jedem Commit alle Tests aus, nicht nur die der Datei, die du geändert hast.',
+  'Antes de cada commit corre todas las pruebas, no solo las del archivo que tocaste.',
+])('"not only" limits nothing: %s', (rule) => {
+  expect(readRule(rule).conditions.filter(({ kind }) => kind === 'only')).toEqual([])
 })

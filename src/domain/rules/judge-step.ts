@@ -65,10 +65,7 @@ export function hasTarget(step: CallStep, target: Target): boolean {
     case 'path':
       return hasPath(step, target)
     case 'statement':
-      return (
-        step.command?.some((word) => word.includes(target.text)) === true ||
-        step.text.toLowerCase().includes(target.text)
-      )
+      return hasStatement(step, target.text)
     case 'area':
       return isInArea(step, target.text)
     case 'address':
@@ -78,6 +75,14 @@ export function hasTarget(step: CallStep, target: Target): boolean {
         ? programOf(step) === target.text
         : hasName(step, target.text)
   }
+}
+
+/** Whether a step runs a statement of SQL, or a command of a store. An edit of a file has the same words in its text. */
+function hasStatement({ command, files, text }: CallStep, statement: string): boolean {
+  if (command === undefined && files.length > 0) return false
+  return [...(command ?? []), text].some((words) =>
+    new RegExp(String.raw`(?<![\w-])${statement.replaceAll(' ', String.raw`\s+`)}(?![\w-])`, 'iu').test(words),
+  )
 }
 
 const isCommand = ({ kind }: Target): boolean => kind === 'command' || kind === 'flag'
@@ -115,7 +120,9 @@ function isForbidden(step: CallStep, actions: readonly Action[], targets: readon
     targets.filter(({ kind }) => kind === 'flag'),
     // "No docker on db-1": the program and the place.
     targets.filter((target) => isProgram(target)),
-    targets.filter((target) => !isCommand(target) && !isProgram(target)),
+    // "No DELETE on readings": the statement and the table.
+    targets.filter(({ kind }) => kind === 'statement'),
+    targets.filter((target) => !isCommand(target) && !isProgram(target) && target.kind !== 'statement'),
   ]
   return groups.every((group) => group.length === 0 || group.some((target) => hasTarget(step, target)))
 }

@@ -54,11 +54,14 @@ export interface ReadRule {
 const FORBIDS =
   /(?<![\p{L}])(?:nothing|nobody|no one|none|off the table|not (?:ok|okay|fine|allowed)|(?:is|are) (?:mine|banned|taboo)|only (?:i|we)|i (?:do|run|trigger|make) (?:the|all|it)|keep away|hold off|fingers? off|no[- ]go|out of the question|not how we|sacred|locked|append[- ]only|(?:is|are) for me|for me to do|by me\b.*\bnot by you|not by (?:you|us)|off for you|(?:is|are) (?:the )?\p{L}+['’]s? (?:alone|department|business|job|call|territory)|hands? to (?:your)?self|lässt du|nicht mehr du|macht nur|bleibt (?:so|wie)|sagrad[oa]s?|bloquead[oa]s?|nichts|niemand|keiner|nada|nadie|ningun[oa]?|solo yo|off[- ]limits|frozen|read[- ]only|hands off|stay (?:away|out|off)|keep (?:your hands )?(?:away|off|out)|forbidden|prohibited|leave\b.*\b(?:alone|untouched|as (?:it|they|is)|be)(?![\p{L}])|stop \p{L}+ing|avoid|refrain|tabu|eingefroren|finger weg|gesperrt|unverändert|verboten|untersagt|prohibid[oa]s?|congelad[oa]s?|intocables?|solo lectura|vetad[oa]s?|deja(?:d)? (?:en paz|como est|intact)|evita(?:r)?)(?![\p{L}])|凍結|読み取り専用|禁止|手を(?:付け|つけ)ない|触らない|やめて|私だけ|私が(?:やり|行い)|只有我|由我|冻结|只读|别|勿|禁|一律不|不归你/iu
 const ONLY =
-  /(?<![\p{L}-])(?:only|exclusively|solely|nothing but|nowhere (?:else|but)|nur|ausschließlich|solo|sólo|solamente|únicamente|seulement|uniquement)(?![\p{L}])|だけ|のみ|以外|只能|只|仅/iu
+  /(?<![\p{L}-])(?<!(?<![\p{L}])(?:not|nicht|no|non|pas)\s)(?:only|exclusively|solely|nothing but|nowhere (?:else|but)|nur|ausschließlich|solo|sólo|solamente|únicamente|seulement|uniquement)(?![\p{L}])|だけ(?!で(?:は)?なく|じゃなく)|のみ(?!なら)|以外|(?<!不)(?:只能|只|仅)/iu
 const BEFORE =
   /(?<![\p{L}])(?:before (?:every|each|any|you|a|the)?|prior to|vor (?:jedem|jeder|dem|der)|bevor (?:du|sie)?|antes de(?: cada)?|avant (?:de|chaque))(?![\p{L}])|(?:する)?前に|之前|前/iu
 const CONDITIONAL =
   /(?<![\p{L}])(?:unless|except|if|when(?:ever)?|while|until|außer|wenn|falls|solange|bis|salvo|excepto|si|cuando|mientras|hasta)(?![\p{L}])|除非|如果|場合|なら|限り|まで/iu
+/** It applies to one piece of work, and calls do not show to which one they belong. */
+const FOR_ONE_TASK =
+  /(?<![\p{L}])(?:(?:for|during|in) (?:the|this|that) (?:[\w-]+ ){0,3}(?:change|task|feature|fix|pr|pull request|refactor(?:ing)?|ticket|issue)|für (?:die|den|das|diese[nrs]?) (?:[\p{L}-]+ ){0,2}(?:[\p{L}-]*änderung|aufgabe|fix|ticket|umbau)|para (?:el|la|este|esta) (?:[\p{L}-]+ ){0,3}(?:cambio|tarea|arreglo|ticket))(?![\p{L}])|この(?:変更|作業|修正|タスク)(?:では|は|の間)|这次(?:改动|修改|任务|变更)/iu
 /** A time of day: in which zone is not said. */
 const TIMES =
   /(?<![\p{L}])(?:between \d|after \d{1,2}(?::\d\d|\s?[ap]m)|before \d{1,2}(?::\d\d|\s?[ap]m)|nights?|office hours|uhr|fin de semana|de la (?:mañana|tarde|noche))(?![\p{L}])|\d\s?[時点]/iu
@@ -463,6 +466,7 @@ export function readRule(given: string): ReadRule {
   const reasons: string[] = []
   if (LEAVES_OUT.test(rule)) return { conditions: [], unjudged: 'it says what is not to be left out' }
   if (UNASKED.test(rule) && !isNegated(rule.replace(UNASKED, ' '))) return { conditions: [], unjudged: 'it permits' }
+  if (FOR_ONE_TASK.test(rule)) return { conditions: [], unjudged: 'it applies to one piece of work' }
   const asked = askedClauses(clauses)
   const window = windowOf(rule, clauses)
   if (window !== undefined) return { conditions: [window] }

@@ -35,6 +35,11 @@ const ALONE = new RegExp(
 )
 const STATEMENT =
   /(?<![\w])(?:DROP(?: TABLE| DATABASE| SCHEMA)?|TRUNCATE(?: TABLE)?|DELETE(?: FROM)?|ALTER(?: TABLE)?|INSERT(?: INTO)?|UPDATE|FLUSHALL|FLUSHDB|VACUUM(?: FULL)?|GRANT|REVOKE|SHUTDOWN)(?![\w])/gu
+/** The table after the kind of a statement: UPDATE or DELETE on readings. */
+const STATEMENT_OBJECT = new RegExp(
+  `${STATEMENT.source}[^.;:]{0,40}?\\s(?:on|in|from|into|against|auf|en|sobre)\\s+(?:the\\s+|der\\s+|die\\s+|la\\s+|el\\s+)?([\\p{Ll}][\\p{L}\\p{N}_.]{2,60})(?![\\p{L}\\p{N}_-])`,
+  'gu',
+)
 const AREAS: readonly (readonly [string, RegExp])[] = [
   [
     'database',
@@ -66,6 +71,8 @@ const ORDINARY =
 const BRANCHES =
   /(?<![\p{Ll}\p{Lu}\p{N}_./-])(?:main|master|develop|trunk|production|prod|staging|live|gh-pages)(?![\p{Ll}\p{Lu}\p{N}_/-]|\.[\w])/giu
 
+const WHOLE_BRANCH = new RegExp(`^(?:${BRANCHES.source})$`, 'iu')
+
 /** The word next to a noun such as "table" or "folder" is a name. */
 const NOUN = String.raw`table|tables|folder|directory|dir|file|branch|host|server|database|db|schema|bucket|namespace|cluster|package|module|repo|repository|service|queue|topic|index|collection|column|project|tabelle|ordner|verzeichnis|datei|zweig|branch|datenbank|server|schema|paket|tabla|carpeta|directorio|archivo|rama|base de datos|base|servidor|paquete|esquema`
 const NOUN_ALONE = new RegExp(`^(?:${NOUN})$`, 'iu')
@@ -78,7 +85,7 @@ const AFTER_NOUN = new RegExp(`(?<![\\p{L}])(?:${NOUN})\\s+[\`"']?([\\p{Ll}][\\p
 const BEFORE_NOUN_CJK =
   /([A-Za-z][\w./-]{1,60})\s*(?:という|の)?\s*(?:テーブル|フォルダ|ディレクトリ|ファイル|ブランチ|ホスト|サーバー?|データベース|DB|スキーマ|表|目录|目錄|文件夹|分支|主机|数据库|服务器|文件|库)/gu
 const COMMON_WORD =
-  /^(?:belongs?|gehört|gehören|pertenece|the|this|that|these|those|any|all|new|old|whole|entire|other|another|same|own|user|main|test|tests|git|data|source|production|live|remote|local|public|private|legacy|generated|shared|alone|module|untouched|is|are|was|and|or|of|in|on|to|for|from|with|without|only|which|where|has|have|must|may|can|should|will|ist|sind|nicht|nie|darf|und|oder|von|im|ohne|mit|es|está|son|de|del|sin|que|y|no|se|en|con|para|per|config|configuration)$/iu
+  /^(?:belongs?|gehört|gehören|pertenece|the|this|that|these|those|any|all|new|old|whole|entire|other|another|same|own|user|main|test|tests|git|data|source|production|live|remote|local|public|private|legacy|generated|shared|alone|module|untouched|is|are|was|and|or|of|in|on|to|for|from|with|without|only|which|where|has|have|must|may|can|should|will|ist|sind|nicht|nie|darf|und|oder|von|im|ohne|mit|es|está|son|de|del|sin|que|y|no|se|en|con|para|per|config|configuration|you|i|we|he|she|they|it|me|us|them|our|your|my|du|ich|wir|sie|ihr|tú|yo|nosotros)$/iu
 
 const unquoted = (match: RegExpMatchArray): string => match.slice(1).find((group) => group !== undefined) ?? match[0]
 
@@ -117,12 +124,20 @@ export function targetsOf(clause: string, withBranches: boolean): readonly Targe
       found.push({ kind: kindFound, text: lower, ...(kindFound === 'path' && text !== lower ? { exact: text } : {}) })
     }
   }
+  const takeTables = (): void => {
+    for (const [, text = ''] of clause.matchAll(STATEMENT_OBJECT)) {
+      if (COMMON_WORD.test(text) || NOUN_ALONE.test(text) || WHOLE_BRANCH.test(text)) continue
+      rest = rest.replace(text, ' '.repeat(text.length))
+      found.push({ kind: 'name', text: text.toLowerCase() })
+    }
+  }
   take(QUOTED, unquoted)
   take(EMAIL, ([text]) => text, 'address')
   take(URL, ([text]) => text, 'address')
   take(CHANNEL, ([text]) => text, 'address')
   take(COMMAND, ([text]) => text, 'command')
   take(STATEMENT, ([text]) => text, 'statement')
+  takeTables()
   take(FLAG, ([text]) => text, 'flag')
   take(SHORT_FLAG, ([text]) => text, 'flag')
   take(PATH, ([text]) => text)
