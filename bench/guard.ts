@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { writeGuarded } from '../src/interfaces/cli/hook/guard-folder.js'
@@ -17,6 +17,7 @@ import { root } from './support/root.js'
 
 const CALLS = 100
 const GUARD = join(root, 'dist', 'src', 'interfaces', 'cli', 'hook', 'guard-main.js')
+const SESSION_ID = 'b7d1c9e2-4f3a-4c58-9b0e-2a6d8f1e7c40'
 const SESSION = join(root, 'examples', 'claude-code-rules.jsonl')
 const RULES = [
   'Never push to main.',
@@ -45,7 +46,7 @@ async function took(command: string, input: string): Promise<number[]> {
 const call = (command: string): string =>
   JSON.stringify({
     hook_event_name: 'PreToolUse',
-    session_id: 'bench',
+    session_id: SESSION_ID,
     transcript_path: SESSION,
     cwd: '/srv/harbour',
     tool_use_id: 'call',
@@ -70,6 +71,7 @@ export const group: Group = {
     const home = await mkdtemp(join(tmpdir(), 'bench-guard-'))
     const [empty, full] = [join(home, 'empty'), home]
     try {
+      await writeFile(join(full, 'claude-code.json'), JSON.stringify({ guard: 'ask' }))
       const rules = RULES.map((text, at) => guardedRule({ id: `r${String(at)}`, text, scope: 'everywhere', since: {} }))
       writeGuarded(full, { origin: 'bench', rules })
       const command = (folder: string): string =>
