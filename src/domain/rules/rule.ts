@@ -25,6 +25,7 @@ export type Standing = 'found' | 'confirmed' | 'dropped'
  * uses it.
  */
 export const RULE_SCOPES = ['conversation', 'project', 'everywhere'] as const
+/** The sessions that a rule is about. */
 export type RuleScope = (typeof RULE_SCOPES)[number]
 
 /** The place where a rule was stated. */

@@ -1,5 +1,5 @@
 /** Programs of which a rule says "no terraform apply" or "kein sudo", as the source of a regular expression. */
-export const PROGRAMS =
+const PROGRAMS =
   'sudo|terraform|tofu|kubectl|helm|npm|npx|pnpm|yarn|pip|poetry|docker(?:[ -]compose)?|git|curl|wget|psql|rsync|systemctl|cargo|composer|gradle|mvn|ansible-playbook|aws|gcloud|gh'
 /** The command of a program: its next words, before a report would follow. */
 export const COMMAND_OF = String.raw`(?:${PROGRAMS})(?:(?: -{0,2}[a-z][\w-]*){1,2}|(?=[.,;!]|$| (?:here|there|hier|dort|aquí)))`

@@ -1,5 +1,5 @@
 /** Compares a call with rules by the messages of its session. The guard loads this only for a call that may break one. */
-import { sessionMessages } from '../../../application/importers/session-messages.js'
+import { sessionMessages } from './session-messages.js'
 import { judgeCall } from '../../../application/rules/judge-call.js'
 import type { ReportMessage, ReportToolCall } from '../../../application/loss-report/report-input.js'
 import { isCanary } from './canary.js'

@@ -1,9 +1,9 @@
 /** Reads the messages of a session from its transcript, without a ledger. */
-import { toReportMessage } from '../loss-report/compaction-reports.js'
-import type { ReportMessage } from '../loss-report/report-input.js'
-import { plainContentId } from './content-id.js'
-import { importers, readTranscript, recognizeTranscript } from './index.js'
-import type { MessageItem } from './transcript.js'
+import { toReportMessage } from '../../../application/loss-report/compaction-reports.js'
+import type { ReportMessage } from '../../../application/loss-report/report-input.js'
+import { plainContentId } from '../../../application/importers/content-id.js'
+import { importers, readTranscript, recognizeTranscript } from '../../../application/importers/index.js'
+import type { MessageItem } from '../../../application/importers/transcript.js'
 
 function reportMessageOf(
   { sourceId, part, body, at, byProgram, isError }: MessageItem,
