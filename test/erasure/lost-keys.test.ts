@@ -87,6 +87,8 @@ it(
     await record('talk')
     await ledger.admin.erasure.run({ conversationId: 'talk', messageId: 'm1' }, { reason: 'r' })
     await ledger.append('talk', [{ id: 'm3', role: 'user', content: 'more' }])
+    // The read models need the keys too.
+    await ledger.admin.projections.catchUp()
     vault.http.calls.length = 0
     const types: string[] = []
     for await (const { type } of ledger.log('talk')) types.push(type)

@@ -129,6 +129,7 @@ const READING: { readonly [Name in RouteName]?: RequestParts } = {
   recall: { body: {} },
   forgottenAll: {},
   listRules: { body: {} },
+  confirmedRules: { body: {} },
   checkRules: { body: {} },
   checkRulesAll: { body: {} },
   statsAll: { body: {} },
