@@ -13,7 +13,7 @@ import type { Log } from '../application/recording/load-conversation.js'
 import { checkRules } from '../application/rules/check-rules.js'
 import { rulesOfFile, type ReadableRule } from '../application/rules/find-rules.js'
 import { readRules } from '../application/rules/rule-fold.js'
-import { MOST_CHARACTERS_OF_RULE, type Rule, type RuleCheck, type RuleScope } from '../domain/rules/rule.js'
+import { isInForce, MOST_CHARACTERS_OF_RULE, type Rule, type RuleCheck, type RuleScope } from '../domain/rules/rule.js'
 import * as calls from '../schema/calls/rules.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
@@ -82,8 +82,6 @@ async function judgedConversations({ store }: Log): Promise<readonly string[]> {
     if (type === 'RuleJudged' || type === 'RuleAdded') found.add(conversationOf(stream) ?? '')
   return [...found].toSorted()
 }
-
-const isInForce = ({ standing, takenBack }: Rule): boolean => standing === 'confirmed' && takenBack === undefined
 
 /** Whether a rule applies to sessions in a folder. */
 const isFor = ({ scope }: Rule, project: string | undefined, folder: string | undefined): boolean =>

@@ -62,6 +62,10 @@ export interface Rule {
   readonly unjudged?: string
 }
 
+/** Whether a rule applies now, by the word of a person: confirmed or added, and not taken back. */
+export const isInForce = ({ standing, takenBack }: Pick<Rule, 'standing' | 'takenBack'>): boolean =>
+  standing === 'confirmed' && takenBack === undefined
+
 /** Whether a rule was in the model's context. */
 export type Presence =
   /** Its message, or a line of the summary that says the same. */

@@ -1,4 +1,5 @@
 /** Keeps the rules of the guard as the ledger has them. Commands call it that change rules, and the worker after an import. */
+import { isInForce } from '../../../domain/rules/rule.js'
 import type { Ledger, RuleList } from '../../../library/ledger.js'
 import { isLedgerError } from '../../../lib/ledger-error.js'
 import { agentPrograms } from '../install/index.js'
@@ -19,13 +20,15 @@ const isGuardInstalled = (folder: string): boolean =>
   })
 
 function writeRules(folder: string, ledger: string, { conversationId, project, rules }: RuleList): void {
-  const inForce = rules.filter(({ standing, takenBack }) => standing === 'confirmed' && takenBack === undefined)
   writeGuarded(folder, {
     ledger,
     origin: conversationId,
     project,
     // A rule that no call can break costs only time.
-    rules: inForce.map(guardedRule).filter(({ conditions }) => conditions.length > 0),
+    rules: rules
+      .filter(isInForce)
+      .map(guardedRule)
+      .filter(({ conditions }) => conditions.length > 0),
   })
 }
 
