@@ -103,6 +103,9 @@ const PROGRAM_TEXTS = [
   // opencode, for a file that the user attached.
   /^Called the [A-Z]\w* tool with the following input: \{/u,
   /^<path>[^<\n]*<\/path>\n<type>(?:file|directory)<\/type>\n/u,
+  /^(?:Read tool failed to read \S|Failed to read MCP resource \S|Reading MCP resource: \S|\[Binary MCP resource omitted: )/u,
+  // opencode, after a compaction, a task or a command of the user.
+  /^(?:Continue if you have next steps, or stop and ask for clarification\b|The previous request exceeded the provider's size limit\b|Summarize the task tool output above and continue\b|The following tool was executed by the user$|Use the above message and context to generate a prompt and call the task tool\b)/u,
   // Gemini CLI.
   /^(?:This is the Gemini CLI\. We are setting up the context|Here is (?:the user's editor context|a summary of changes in the user's editor))/u,
   /^System: Potential loop detected\./u,

@@ -39,6 +39,29 @@ describe('a message', () => {
   })
 })
 
+describe('a text that opencode writes in the name of the user', () => {
+  it.each([
+    'Continue if you have next steps, or stop and ask for clarification if you are unsure how to proceed.',
+    "The previous request exceeded the provider's size limit due to large media attachments. The conversation was compacted.",
+    'Summarize the task tool output above and continue with your task.',
+    'The following tool was executed by the user',
+    ' Use the above message and context to generate a prompt and call the task tool with subagent: general',
+    'Read tool failed to read /srv/a.ts with the following error: ENOENT',
+    'Reading MCP resource: a.md (docs://a)',
+  ])('is of the program: %s', (text) => {
+    expect(authorOfMessage(user(text))).toBe('program')
+  })
+
+  it.each([
+    'Continue with the next step, and ask me before you push.',
+    'Summarize the output of the task.',
+    'Use the above message as the title.',
+    'Reading the file again helps.',
+  ])('is of the user if other words follow: %s', (text) => {
+    expect(authorOfMessage(user(text))).toBe('user')
+  })
+})
+
 describe('the own content', () => {
   it.each([
     ['nothing else', 'Mend it.', 'Mend it.'],
