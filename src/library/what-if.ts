@@ -1,4 +1,4 @@
-/** What conversations would have come to under other policies. */
+/** The library call `editions.whatIf`: validates its input, and simulates the policies. */
 import { createWhatIf } from '../application/editions/what-if.js'
 import type { Gate } from './gate.js'
 import * as calls from '../schema/calls/editions.js'
@@ -21,7 +21,8 @@ export function createWhatIfCalls(parts: WhatIfParts): Pick<EditionsTried, 'what
       const parsedOptions = gate.enter(calls.whatIf, options)
       const selection = conversationsGiven('conversationIds', conversationIds)
       const ids = selection === 'all' ? await lookup.all() : selection
-      if (ids.length === 0) throw bad('conversationIds', 'are missing: there is no conversation')
+      if (ids.length === 0)
+        throw bad('conversationIds', "are 'all', but the ledger has no conversations: record or import one")
       const request = {
         conversationIds: ids,
         goesOn: selection === 'all',

@@ -242,8 +242,8 @@ describe('with another key vault', () => {
     if (to === undefined) throw new Error('not erasable')
     erase = async () => {
       erase = async () => undefined
-      await from.beginEpoch('talk')
-      await from.remove('talk', { units: new Set(), subjects: [] }, [{ unit: 'whole', epoch: 1 }])
+      const epoch = await from.beginEpoch('talk')
+      await from.remove('talk', { epoch, units: new Set(), subjects: [] }, [{ unit: 'whole', epoch: 1 }])
     }
     expect(await copyKeys(from, to)).toBe(1)
     const { sealed: entries } = JSON.parse(sealed)

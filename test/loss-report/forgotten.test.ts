@@ -292,6 +292,20 @@ describe('files, identifiers and numbers', () => {
     expect(verdicts(report, 'number')).toEqual({ '1,250': 'lost' })
   })
 
+  it.each(['about 12k container ships in the harbour', 'about 12 000 container ships in the harbour'])(
+    'a number is partial if the context has it rounded, as in %s',
+    (text) => {
+      const removed = [talk.assistant('The harbour master counted 12,340 container ships.')]
+      expect(verdicts(forgottenOf(forgetting({ removed, text })), 'number')).toEqual({ '12,340': 'partial' })
+    },
+  )
+
+  it('a longer number that is rounded says nothing about a shorter one', () => {
+    const removed = [talk.assistant('There were 152 users a day at the quay.')]
+    const text = 'There were 1500 rows a day, about 1500 at the quay, and 150 users a day at the quay.'
+    expect(verdicts(forgottenOf(forgetting({ removed, text })), 'number')).toEqual({ '152': 'unknown' })
+  })
+
   it('a number without a word of its sentence is unknown', () => {
     expect(verdicts(forgottenOf(forgetting({ removed: left, text: 'Page 1250.' })), 'number')).toEqual({
       '1,250': 'unknown',

@@ -141,13 +141,21 @@ describe.each<Era>(['legacy', 'auto'])('a client of the protocol, %s', (era) => 
       expect.objectContaining({ uri: uriOf(ODD), name: ODD, mimeType: 'application/json' }),
     ])
     expect((await client.listResourceTemplates()).resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
-      'ledger://conversations/{id}{?at}',
+      'ledger://conversations/{id}{?at,from}',
       'ledger://conversations/{id}/cycles/{n}',
       'ledger://conversations/{id}/messages/{messageId}',
     ])
     expect(await read(client, uriOf(ODD))).toMatchObject({ hash: (await ledger.context(ODD)).hash })
     expect(await read(client, uriOf(ODD, '?at=m20'))).toMatchObject({
       hash: (await ledger.context(ODD, { at: 'm20' })).hash,
+    })
+    const whole = z
+      .object({ revision: z.string(), messages: z.array(z.unknown()) })
+      .parse(await read(client, uriOf(ODD)))
+    expect(await read(client, uriOf(ODD, `?at=${whole.revision}&from=1`))).toMatchObject({
+      revision: whole.revision,
+      from: '1',
+      messages: whole.messages.slice(1),
     })
     expect(await read(client, uriOf(ODD, '/cycles/1'))).toMatchObject({ kind: 'cycle', cycle: { cycle: 1 } })
     // Whatever became of it since, a message is read as it was recorded.
@@ -167,8 +175,8 @@ describe.each<Era>(['legacy', 'auto'])('a client of the protocol, %s', (era) => 
           ...(id === undefined ? {} : { context: { arguments: { id } } }),
         })
       ).completion.values
-    expect(await complete('{?at}', 'id', 'RUN')).toEqual([ODD])
-    expect(await complete('{?at}', 'id', 'acme')).toEqual([])
+    expect(await complete('{?at,from}', 'id', 'RUN')).toEqual([ODD])
+    expect(await complete('{?at,from}', 'id', 'acme')).toEqual([])
     expect(await complete('/cycles/{n}', 'n', '1', ODD)).toContain('1')
     expect(await complete('/messages/{messageId}', 'messageId', 'm3', ODD)).toEqual(['m38', 'm39'])
     expect(await complete('/messages/{messageId}', 'messageId', 's', 'acme-2')).toEqual([])
@@ -222,6 +230,7 @@ describe('what a call gets that cannot be answered', () => {
     uriOf('no-such-conversation'),
     uriOf('acme-1'),
     uriOf(ODD, '?at=999999'),
+    uriOf(ODD, '?from=-1'),
     uriOf(ODD, '/cycles/99'),
     uriOf(ODD, '/cycles/one'),
     uriOf(ODD, '/messages/no-such-message'),

@@ -46,8 +46,8 @@ it.each(['a message', 'the whole conversation'])(
     const noted = { erasureId: 'e1', conversationId: 'talk', request: '{}' }
     await pending.add([noted])
     if (what === 'a message') {
-      await one.beginEpoch('talk')
-      await one.remove('talk', REMOVAL, used)
+      const epoch = await one.beginEpoch('talk')
+      await one.remove('talk', { ...REMOVAL, epoch }, used)
     } else await one.removeAll('talk')
     // The other process reads all the time.
     const stop = new AbortController()

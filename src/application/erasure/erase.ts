@@ -12,6 +12,7 @@ import type { Clock } from '../../ports/clock.js'
 import type { PendingErasure, PendingErasures } from '../../ports/pending-erasures.js'
 import type { CleanStorage } from '../../ports/storage-cleaner.js'
 import type { Provenance } from '../../domain/events/codec.js'
+import { isSummaryUnit } from '../../domain/events/texts.js'
 import { hashOf } from '../../domain/values/hash.js'
 import type { CommandFailure, Conversations } from '../recording/handle-command.js'
 import type { Log } from '../recording/load-conversation.js'
@@ -78,6 +79,10 @@ export interface CompletedErasure {
 
 const PLAN_ATTEMPTS = 20
 const COPY_ID_LENGTH = 12
+
+/** Events that record a summary. */
+const isSummaryEvent = ({ type }: { readonly type: string }): boolean =>
+  ['ChunkSummarized', 'BatchArchived', 'BatchesResummarized', 'SummarySetAside', 'CompactionObserved'].includes(type)
 
 /** A recorded plan, with the keys in use and the numbers for the receipt. */
 interface Planned {
@@ -213,6 +218,7 @@ class Erasure {
     const { requested, plan } = planned.right
     await this.beforeStep()
     const removal = {
+      epoch: requested.epoch,
       units: new Set(requested.derived ?? []),
       subjects: requested.subject === undefined ? [] : [requested.subject],
     }
@@ -254,17 +260,18 @@ class Erasure {
     if (requested === undefined) return undefined
     const used: KeyName[] = []
     let messages = 0
-    for await (const scanned of scanConversation(log, conversationId)) {
-      used.push(...scanned.keys)
-      if (scanned.event.type === 'MessageAppended') messages += 1
+    let summaries = 0
+    for await (const { event, keys } of scanConversation(log, conversationId)) {
+      used.push(...keys)
+      if (event.type === 'MessageAppended') messages += 1
+      if (isSummaryEvent(event)) summaries += 1
     }
-    const derived = requested.derived ?? []
     return {
       requested,
       plan: {
         used,
         messages: requested.messages?.length ?? messages,
-        summaries: derived.filter((unit) => !unit.startsWith('message:') && unit !== 'whole').length,
+        summaries: requested.derived?.filter(isSummaryUnit).length ?? summaries,
       },
     }
   }
@@ -280,21 +287,25 @@ class Erasure {
     // A conversation without copies, or one that is erased, gets no epoch. The plan itself needs the epoch: an edition that
     // is recorded meanwhile would not be in it.
     if (choice === undefined || (await this.hasNoCopies(conversationId, choice))) return E.right(undefined)
-    const epoch = request.scope === 'conversation' ? 0 : await keys.beginEpoch(conversationId)
+    const isWhole = request.scope === 'conversation'
+    let epoch = isWhole ? 0 : await keys.beginEpoch(conversationId)
     for (let tries = 0; ; tries += 1) {
       const plan = await planConversation(log, keys, conversationId, choice)
+      const units = new Set<string>(plan.affected.units)
+      // A summary of an erased message that was recorded since the epoch began needs a later one.
+      if (!isWhole && plan.used.some((used) => used.epoch >= epoch && units.has(used.unit)))
+        epoch = await keys.beginEpoch(conversationId)
       const allowed = await this.parts.judge(plan, request)
       if (E.isLeft(allowed)) return allowed
       // Known before the keys are destroyed: a later import must not record these messages again.
       await keys.addFingerprints(plan.fingerprints)
-      const isWhole = request.scope === 'conversation'
       const requested: EventData<'ErasureRequested'> = {
         erasureId,
         scope: request.scope === 'copies' ? 'message' : request.scope,
         ...(request.scope === 'subject' ? { subject: request.subject } : {}),
         reason: request.reason,
         ...(request.legalBasis === undefined ? {} : { legalBasis: request.legalBasis }),
-        ...(isWhole ? {} : { messages: [...plan.erased], derived: [...plan.affected.units] }),
+        ...(isWhole ? {} : { messages: [...plan.erased], derived: [...units] }),
         editions: [...plan.affected.editions],
         epoch,
         fingerprints: [...new Set(plan.fingerprints)],

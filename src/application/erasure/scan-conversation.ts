@@ -1,4 +1,4 @@
-/** Reads the streams of a conversation for an erasure: its messages, its keys in use, and its summaries. */
+/** Reads every event of a conversation for an erasure, with the names of the keys that seal its texts. */
 import { sealedTextsOf } from '../../domain/events/sealed.js'
 import { claimOf } from '../../domain/events/codec.js'
 import type { RecordedEvent } from '../../domain/events/index.js'
@@ -22,7 +22,7 @@ async function keysOf(stored: StoredEvent, { bodies }: Log): Promise<readonly Ke
   return isRecord(parsed) ? (sealedTextsOf(parsed) ?? []) : []
 }
 
-/** The events of a conversation, its editions first: an adopted one continues in the conversation's stream. */
+/** The events of a conversation. Editions first: their batches are known before an event that adopts them. */
 export async function* scanConversation(log: Log, conversationId: string): AsyncIterable<ScannedEvent> {
   const [own, ...editions] = streamsOf(conversationId, await editionStreams(log))
   for (const stream of own === undefined ? [] : [...editions, own])

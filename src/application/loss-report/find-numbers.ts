@@ -1,4 +1,7 @@
-/** Numbers in the remaining context: as written, in words, or rounded. */
+/**
+ * The numbers of the remaining context, for `judge.ts`, which decides whether it still has a number: as written, in words,
+ * or rounded.
+ */
 import { numbersIn } from '../../domain/text/numbers.js'
 import type { Passage } from './passages.js'
 
@@ -6,7 +9,7 @@ import type { Passage } from './passages.js'
 const ROUGHLY =
   /[~≈]|(?<!\p{L})(?:about|around|approx\w*|roughly|nearly|almost|over|more than|etwa|rund|ungefähr|environ)(?!\p{L})|[约約]|大[约約]|左右|ほど|くらい|程度|정도|약 ?\d/iu
 
-/** Some numbers in words. */
+/** Words for common numbers. Not exhaustive. */
 export const NUMBER_WORDS: Readonly<Partial<Record<string, RegExp>>> = {
   '10': /\bten\b|十/iu,
   '11': /\beleven\b|十一/iu,
@@ -38,7 +41,8 @@ export function numbersOf(passages: readonly Passage[]): ReadonlyMap<string, rea
 }
 
 interface Rounded {
-  readonly written: string
+  /** The rounded number in normal form. */
+  readonly value: string
   readonly passage: Passage
 }
 
@@ -49,14 +53,14 @@ export function roundedIn(key: string, numbers: ReadonlyMap<string, readonly Pas
   if (!Number.isFinite(value)) return []
   return Array.from({ length: Math.max(0, digits - 2) }, (_none, at) => {
     const plain = String(Number(value.toPrecision(at + 2)))
-    const written = key.endsWith('%') ? `${plain}%` : plain
-    return (numbers.get(written) ?? []).map((passage) => ({ written: plain, passage }))
+    const rounded = key.endsWith('%') ? `${plain}%` : plain
+    return (numbers.get(rounded) ?? []).map((passage) => ({ value: rounded, passage }))
   }).flat()
 }
 
-/** Whether a text marks a number in it as rounded. */
-export function isRough(written: string, text: string): boolean {
-  const at = text.replaceAll(/(?<=\d)[,’'](?=\d)/gu, '').indexOf(written)
-  const near = text.slice(Math.max(0, at - 16), at + written.length + 12)
-  return at >= 0 && ROUGHLY.test(near)
-}
+/** Whether a text marks a number in it as rounded. @param value in normal form */
+export const isRough = (value: string, text: string): boolean =>
+  numbersIn(text).some(
+    (found) =>
+      found.value === value && ROUGHLY.test(text.slice(Math.max(0, found.at - 16), found.at + found.text.length + 12)),
+  )

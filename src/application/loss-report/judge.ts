@@ -259,7 +259,7 @@ class Judge {
       return this.otherwise('unknown')
     const rounded = roundedIn(item.key, this.numbers)
     const about = rounded.find(
-      ({ written, passage }) => isRough(written, passage.text) && sharesWords(item, passage.text, 2),
+      ({ value, passage }) => isRough(value, passage.text) && sharesWords(item, passage.text, 2),
     )
     if (about !== undefined) return { verdict: 'partial', proof: proofOf(about.passage.source, about.passage.text) }
     if (rounded.some(({ passage }) => sharesWords(item, passage.text))) return this.otherwise('unknown')

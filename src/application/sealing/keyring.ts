@@ -1,8 +1,9 @@
 /**
  * The keys of one conversation. Each text has a unit (a message, a summary, …), and each unit has its own key, derived
- * from the secret of an epoch: a message costs no key record. To erase a unit, the epoch is closed: the keys of all
- * other units are written out, the secret is dropped, and a new epoch begins. Each person in the conversation has a
- * secret too; a text about two persons needs both.
+ * from the secret of an epoch: a message costs no key record. An erasure begins a new epoch and records its plan. It then
+ * closes the earlier epochs: it stores the keys of their other units one by one and deletes their secrets. Several
+ * erasures may be between their plan and this step. Each person in the conversation has a secret too; a text about two
+ * persons needs both.
  */
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
@@ -14,7 +15,7 @@ const secret = z.string().length(44)
 export const keyringSchema = z.object({
   /** The epoch of new texts. */
   epoch: z.number().int().min(1),
-  /** Secrets of epochs in which nothing was erased. */
+  /** Secrets of epochs that are not closed. */
   secrets: z.record(z.string(), secret),
   /** Keys of single units, by `epoch/unit`, in closed epochs. */
   units: z.record(z.string(), secret),
@@ -57,24 +58,32 @@ export function keyOf(keyring: Keyring, { unit, epoch, subjects = [] }: KeyName)
   if (ownKey === undefined) return 'erased'
   let key = ownKey
   for (const subject of subjects) {
-    const of = keyring.subjects[subject]
-    if (of === undefined) return keyring.erasedSubjects.includes(subject) ? 'erased' : 'unknown'
-    key = hmacBytes(Buffer.concat([Buffer.from(of, 'base64'), key]), 'subject')
+    const subjectSecret = keyring.subjects[subject]
+    if (subjectSecret === undefined) return keyring.erasedSubjects.includes(subject) ? 'erased' : 'unknown'
+    key = hmacBytes(Buffer.concat([Buffer.from(subjectSecret, 'base64'), key]), 'subject')
   }
   return key
 }
 
 function unitKey({ secrets, units }: Keyring, epoch: number, unit: string): Uint8Array | undefined {
-  const of = secrets[epoch]
-  if (of !== undefined) return hmacBytes(Buffer.from(of, 'base64'), unit)
+  const epochSecret = secrets[epoch]
+  if (epochSecret !== undefined) return hmacBytes(Buffer.from(epochSecret, 'base64'), unit)
   const single = units[unitName(epoch, unit)]
   return single === undefined ? undefined : Buffer.from(single, 'base64')
 }
 
-/** What an erasure removes from a conversation's keys. */
+/** What an erasure removes from a conversation's keys, as its plan says. */
 export interface Removal {
+  /** The epoch that the erasure began: it removes units of earlier epochs, and closes these. */
+  readonly epoch: number
   readonly units: ReadonlySet<string>
   readonly subjects: readonly string[]
+}
+
+/** Whether a stored unit is one that an erasure removes. */
+function isRemoved(name: string, { epoch, units }: Removal): boolean {
+  const slash = name.indexOf('/')
+  return Number(name.slice(0, slash)) < epoch && units.has(name.slice(slash + 1))
 }
 
 /** The keyring in which new texts have the next epoch. */
@@ -85,29 +94,29 @@ export const withNextEpoch = (keyring: Keyring): Keyring => ({
 })
 
 /** Whether an erasure has been interrupted after it removed its keys from this keyring. */
-export const hasNoKeysOf = ({ epoch, secrets, units, subjects }: Keyring, removal: Removal): boolean =>
-  Object.keys(secrets).every((of) => Number(of) === epoch) &&
-  !Object.keys(units).some((name) => removal.units.has(name.slice(name.indexOf('/') + 1))) &&
+export const hasNoKeysOf = ({ secrets, units, subjects }: Keyring, removal: Removal): boolean =>
+  Object.keys(secrets).every((secretEpoch) => Number(secretEpoch) >= removal.epoch) &&
+  !Object.keys(units).some((name) => isRemoved(name, removal)) &&
   !removal.subjects.some((subject) => subject in subjects)
 
 /**
- * The keyring without the keys of an erasure. All epochs before the current one are closed.
- * @param used every unit that was used in these epochs
+ * The keyring without the keys of an erasure. Epochs before the one that the erasure began are closed. Later ones stay:
+ * their texts are not in its plan.
+ * @param used every unit that was used in the epochs to close
  */
 export function withoutKeys(keyring: Keyring, removal: Removal, used: readonly KeyName[]): Keyring {
-  const units: Record<string, string> = {}
+  const units = Object.fromEntries(Object.entries(keyring.units).filter(([name]) => !isRemoved(name, removal)))
   for (const { unit, epoch } of used) {
-    if (epoch >= keyring.epoch || removal.units.has(unit)) continue
+    if (epoch >= removal.epoch || removal.units.has(unit)) continue
     const key = unitKey(keyring, epoch, unit)
     if (key !== undefined) units[unitName(epoch, unit)] = Buffer.from(key).toString('base64')
   }
-  const current = keyring.secrets[keyring.epoch]
-  const gone = new Set(removal.subjects)
+  const erased = new Set(removal.subjects)
   return {
     epoch: keyring.epoch,
-    secrets: current === undefined ? {} : { [keyring.epoch]: current },
+    secrets: Object.fromEntries(Object.entries(keyring.secrets).filter(([epoch]) => Number(epoch) >= removal.epoch)),
     units,
-    subjects: Object.fromEntries(Object.entries(keyring.subjects).filter(([subject]) => !gone.has(subject))),
+    subjects: Object.fromEntries(Object.entries(keyring.subjects).filter(([subject]) => !erased.has(subject))),
     erasedSubjects: [...new Set([...keyring.erasedSubjects, ...removal.subjects])],
   }
 }

@@ -25,7 +25,7 @@ export interface Observed {
   readonly edits: ReadonlyMap<string, MessageBody['content']>
 }
 
-/** One message of the context: its body, and its recorded message. */
+/** A message of the context. `source` is its recorded message; undefined if the program inserted it. */
 export interface ObservedPart {
   readonly body: MessageBody
   readonly source: LiveMessage | undefined
@@ -107,7 +107,7 @@ function joined(first: MessageBody, second: MessageBody): MessageBody | undefine
 const answerOf = ({ source, body }: ObservedPart): unknown =>
   body.role === 'assistant' ? source?.attributes?.[ANSWER] : undefined
 
-/** The observed context of a state, one part for each recorded message. */
+/** The observed context of a state, before messages of one answer are joined. */
 export const separateParts = (state: ObservedState): ObservedPart[] =>
   state.observed === undefined ? [] : partsOf(state, state.observed)
 

@@ -24,11 +24,14 @@ export const erasureRequested = defineEvent({
     legalBasis: id.optional(),
     /** The messages; absent if all messages of the conversation are erased. */
     messages: z.array(z.object({ messageId: id, revision })).optional(),
-    /** Units of summaries and other derived texts; absent if everything is erased. */
+    /** Units whose keys are removed, those of messages included; absent if the whole conversation is erased. */
     derived: z.array(id).optional(),
     /** Editions of which a summary is erased. */
     editions: z.array(id),
-    /** Texts that are recorded after this event have the keys of this epoch or of a later one. */
+    /**
+     * Texts that are recorded after this event have the keys of this epoch or of a later one. 0 if the whole conversation
+     * is erased.
+     */
     epoch: count,
     /**
      * Keyed fingerprints of the erased messages, by which an import recognizes them. `verify` compares them with the

@@ -20,6 +20,9 @@ export type Unit =
   | `aside:${string}`
   | 'whole'
 
+/** Whether a unit is that of a summary. */
+export const isSummaryUnit = (unit: string): boolean => /^(?:chunk|batch|aside):/u.test(unit)
+
 export const messageUnit = (messageId: string): Unit => `message:${messageId}`
 export const chunkUnit = (chunkId: string): Unit => `chunk:${chunkId}`
 export const batchUnit = (batchId: string): Unit => `batch:${batchId}`

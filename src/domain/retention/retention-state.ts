@@ -118,7 +118,7 @@ export function evolveRetention(state: RetentionState, event: RecordedEvent): Re
   }
 }
 
-/** The rules that apply to a scope: its own ones, and for those that it has not, the rules of all conversations. */
+/** The rules that apply to a scope. For each setting: the value of the scope, otherwise the value for all conversations. */
 export function rulesFor(
   rules: ReadonlyMap<string | undefined, RetentionRules>,
   scope: string | undefined,

@@ -10,6 +10,8 @@ export interface FoundNumber {
   readonly value: string
   /** As written in the text. */
   readonly text: string
+  /** Its index in the text. */
+  readonly at: number
 }
 
 const NUMBER = new RegExp(
@@ -58,7 +60,7 @@ export function numbersIn(text: string): FoundNumber[] {
   const read = narrow(text)
   return Array.from(read.matchAll(NUMBER)).flatMap((match) => {
     const { when, thousands, plain = '', scale, percent } = match.groups ?? {}
-    if (when !== undefined) return [{ value: when, text: when }]
+    if (when !== undefined) return [{ value: when, text: when, at: match.index }]
     const isSignificant =
       plain.length > 1 ||
       thousands !== undefined ||
@@ -70,6 +72,7 @@ export function numbersIn(text: string): FoundNumber[] {
       {
         value: `${written(thousands ?? plain, thousands !== undefined, scale)}${percent === undefined ? '' : '%'}`,
         text: match[0].trim(),
+        at: match.index,
       },
     ]
   })

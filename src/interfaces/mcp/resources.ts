@@ -14,6 +14,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { toChatMessage } from '../../domain/values/message.js'
 import { isLedgerError } from '../../lib/ledger-error.js'
+import { bad } from '../../library/options.js'
 import { faultOf, problem, statusOf } from '../../library/problem.js'
 import { asText, QUOTATION, quoteMessage, CharacterBudget, maxTextCharacters, type McpLimits } from './quotation.js'
 import { errorText, type Host, type McpLedger } from './tool.js'
@@ -34,15 +35,18 @@ const encodeId = (id: string): string => encodeURIComponent(id)
  */
 class Template extends UriTemplate {
   private readonly templateSegments: readonly string[]
+  private readonly queryNames: readonly string[]
 
   constructor(template: string) {
     super(template)
+    this.queryNames = /\{\?(?<names>[^}]*)\}/u.exec(template)?.groups?.['names']?.split(',') ?? []
     this.templateSegments = template
       .slice(ROOT.length)
       .replace(/\{\?.*$/u, '')
       .split('/')
   }
 
+  /** The parameters of a query are optional. */
   override match(uri: string): Variables | null {
     if (!uri.startsWith(ROOT)) return null
     const [path = '', query = ''] = uri.slice(ROOT.length).split('?', 2)
@@ -56,8 +60,9 @@ class Template extends UriTemplate {
         if (value !== segment) return null
       } else found[segment.slice(1, -1)] = value
     }
-    const at = new URLSearchParams(query).get('at')
-    return at === null || at === '' ? found : { ...found, at }
+    for (const [name, value] of new URLSearchParams(query))
+      if (this.queryNames.includes(name) && value !== '') found[name] = value
+    return found
   }
 }
 
@@ -161,7 +166,7 @@ function registerConversation(server: McpServer, helper: ResourceHelper): void {
   const { ledger, binding, limits, onProblem } = helper.host
   server.registerResource(
     'conversation',
-    new ResourceTemplate(new Template(`${ROOT}{id}{?at}`), {
+    new ResourceTemplate(new Template(`${ROOT}{id}{?at,from}`), {
       async list() {
         const found = await binding.find('', limits.listed).catch((error: unknown) => {
           throw new ProtocolError(ProtocolErrorCode.InternalError, errorText(error, onProblem))
@@ -181,13 +186,15 @@ function registerConversation(server: McpServer, helper: ResourceHelper): void {
     {
       title: 'Context of a conversation',
       description:
-        'The context of the model, now or with `at` at an earlier point: a revision, a time, or the id of a message',
+        'The context of the model, now or with `at` at an earlier point: a revision, a time, or the id of a message. A long one comes in parts: for the next part, `at` is the `revision` of the answer and `from` its `next`',
       mimeType: JSON_TYPE,
     },
     (uri, variables) =>
       helper.read(uri, variables, (conversationId) => {
-        const at = textOf(variables, 'at')
-        return contextAt(ledger, conversationId, at === '' ? {} : { at }, helper.limit)
+        const [at, from] = [textOf(variables, 'at'), textOf(variables, 'from')]
+        if (!/^\d{0,8}$/u.test(from)) throw bad('from', 'must be the index of a message: a whole number, 0 or more')
+        const query = { ...(at === '' ? {} : { at }), ...(from === '' ? {} : { from: Number(from) }) }
+        return contextAt(ledger, conversationId, query, helper.limit)
       }),
   )
 }

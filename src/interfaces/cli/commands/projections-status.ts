@@ -1,12 +1,32 @@
+/** `projections status`: position, lag and version of each read model, and why one is stopped. */
 import type { ProjectionStatus } from '../../../../projections/engine/watch.js'
 import type { CliCommand } from '../command.js'
-import { colours, count, line, showTable } from '../output.js'
+import { colours, count, line, printable, showTable } from '../output.js'
 import { toWire } from '../../../domain/values/revision.js'
 import { withLedger } from '../session.js'
 import { showStopped } from '../stopped-conversations.js'
 
 const lagOf = ({ lagEvents, lagIsAtLeast }: ProjectionStatus): string =>
   `${lagIsAtLeast ? '≥ ' : ''}${count(lagEvents)}`
+
+/** Why a projection, and partitions of it, are stopped. */
+function stopLines({ name, stop, partitions }: ProjectionStatus): string[] {
+  const stops = [
+    { what: name, why: stop },
+    ...partitions.map(({ partition, stop: why }) => ({
+      what: partitions.length === 1 ? name : `${name}, partition ${String(partition)},`,
+      why,
+    })),
+  ]
+  const lines = stops.flatMap(({ what, why }) =>
+    why === undefined
+      ? []
+      : [
+          `${what} is stopped: it ${printable(why.reason)}${why.advice === undefined ? '' : `; ${printable(why.advice)}`}`,
+        ],
+  )
+  return [...new Set(lines)]
+}
 
 export const projectionsStatus: CliCommand = {
   words: 'status',
@@ -22,7 +42,7 @@ export const projectionsStatus: CliCommand = {
       }
       const rows = projections.map((status) => [
         status.name,
-        status.state === 'following' ? 'working' : status.state,
+        status.state,
         status.position.toString(),
         lagOf(status),
         `${status.lagSeconds.toFixed(1)} s`,
@@ -47,26 +67,9 @@ export const projectionsStatus: CliCommand = {
         new Set([2, 3, 4, 5, 7]),
       )
       const holder = projections.find((status) => status.holder !== undefined)?.holder
-      if (holder !== undefined) await line(`updated by ${holder}`)
+      if (holder !== undefined) await line(`read models updated by process ${printable(holder)}`)
       await showStopped(ledger, projections)
-      for (const { name, stop, partitions } of projections) {
-        const stops = partitions.flatMap((partition) =>
-          partition.stop === undefined
-            ? []
-            : [
-                {
-                  name: partitions.length === 1 ? name : `${name}, partition ${String(partition.partition)},`,
-                  stop: partition.stop,
-                },
-              ],
-        )
-        for (const { name: stoppedName, stop: why } of stops.length > 0 || stop === undefined
-          ? stops
-          : [{ name, stop }])
-          await line(
-            colours.red(`${stoppedName} stopped: ${why.reason}${why.advice === undefined ? '' : `; ${why.advice}`}`),
-          )
-      }
+      for (const stopLine of projections.flatMap(stopLines)) await line(colours.red(stopLine))
     })
   },
 }

@@ -239,12 +239,12 @@ export function batchBranch(batch: BatchOrigin, isBrief: boolean, isTop = true):
     ...(isTop ? indented(summaryOf(batch)) : [`  ${brief(summaryOf(batch), TEXT_CHARACTERS)}`]),
     ...(summarizer === undefined ? [`archived   ${recordedText(recorded)}`] : madeLines(summarizer, recorded)),
     ...(cycle === undefined
-      ? takenOver === undefined
+      ? takenOver === undefined && putOut === undefined
         ? ['cycle      none yet: the batch enters the context with the next cycle']
         : []
       : [`cycle      ${cycleText(cycle)}`]),
     ...(takenOver === undefined ? [] : [`active     ${activatedText(takenOver)}`]),
-    ...(putOut === undefined ? [] : [`active     ${deactivatedText(putOut)}`]),
+    ...(putOut === undefined ? [] : [`inactive   ${deactivatedText(putOut)}`]),
   ]
   return {
     lines: [

@@ -13,7 +13,7 @@ const output = z.object({
   messagesInContext: z.number().int(),
   from: z.number().int().describe('Index in the context of the first message below, from 0'),
   messages: z.array(quotedMessage),
-  next: z.number().int().optional().describe('Pass it as `from` to read the next part'),
+  next: z.number().int().optional().describe('To read the next part, pass this as `from`, and `revision` as `at`'),
 })
 
 /** The part of a context to read. */

@@ -1,7 +1,7 @@
 /**
  * The history of a conversation for the slider. It is read once, with a snapshot of the state every few hundred events,
- * so any revision can be shown without a store call. It uses the same fold as the ledger. For a conversation too large
- * for memory only the course is kept, and contexts come from the ledger.
+ * so any revision can be shown without a store call. It uses the same fold as the ledger. If the events exceed the memory
+ * limit, only the course and the counts stay in memory, and contexts come from the ledger.
  */
 import { contextIn, type ContextAsOf } from '../../../domain/compaction/context.js'
 import { initialState, type Conversation } from '../../../domain/conversation/conversation.js'
@@ -108,7 +108,7 @@ export class History {
   } = { revisions: [], turns: [], tokens: [], soft: [], hard: [], marks: [] }
   /** Events by kind. */
   readonly kinds: Record<EventKind, number> = { messages: 0, tools: 0, compactions: 0, other: 0 }
-  /** Size in characters. */
+  /** Characters of the events in memory. */
   size = 0
   private events: RecordedEvent[] | undefined = []
   private readonly snapshots: Conversation[] = []
@@ -131,9 +131,7 @@ export class History {
 
   add(event: RecordedEvent): void {
     const state = this.fold.take(event)
-    this.size += sizeOf(event)
-    if (this.size > this.maxSize) this.events = undefined
-    this.events?.push(event)
+    this.keep(event)
     const kind = ALL_KINDS.find((each) => EVENT_KINDS[each].has(event))
     if (kind !== undefined) this.kinds[kind] += 1
     const { configuration, observed } = state
@@ -155,9 +153,21 @@ export class History {
       this.course.marks.push({ ...mark, revision: event.revision, at })
     }
     const last = this.snapshots.at(-1)
+    if (this.events === undefined) return
     if (last === undefined || isOrigin(event) || event.revision - last.revision >= SNAPSHOT_INTERVAL)
       // Copy the window, because the fold mutates it.
       this.snapshots.push({ ...state, window: [...state.window] })
+  }
+
+  /** Keeps an event for later views, unless the conversation is too large for memory. */
+  private keep(event: RecordedEvent): void {
+    if (this.events === undefined) return
+    this.size += sizeOf(event)
+    this.events.push(event)
+    if (this.size <= this.maxSize) return
+    this.size = 0
+    this.events = undefined
+    this.snapshots.length = 0
   }
 
   /** The event at a revision; undefined if the events are not in memory. */
@@ -185,7 +195,8 @@ export class History {
   }
 
   /**
-   * The context at a revision, equal to that of the ledger; undefined like `stateAt`. Throws if there is no context.
+   * The context at a revision, equal to that of the ledger; undefined like `stateAt`, or if the estimator is not registered
+   * in this process. Throws if there is no context.
    */
   contextAt(revision: number): ContextAsOf | undefined {
     const known = this.contexts.get(revision)
