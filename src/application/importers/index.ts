@@ -1,5 +1,6 @@
 /** The supported programs, how the program of a file is recognized, and how a file is read. */
 import { recordable } from '../../lib/json.js'
+import { acp } from './acp.js'
 import { aider } from './aider.js'
 import { amp } from './amp.js'
 import { atif } from './atif.js'
@@ -37,6 +38,7 @@ import type { Importer, Layout, TranscriptItem, TranscriptReader } from './trans
 export const importers: readonly Importer[] = [
   claudeCode,
   claudeCodeStream,
+  acp,
   codex,
   codexExec,
   pi,

@@ -86,7 +86,7 @@ export function ledgerOnDemand(
 }
 
 /** Opens the ledger for its first user, and closes it after a time without one. */
-class OpeningOnDemand {
+export class OpeningOnDemand {
   readonly #mutex = new Mutex()
   #current: Current | undefined
   #onIdle: () => void = () => undefined

@@ -1,5 +1,6 @@
 /** The commands, in the order of the help text. */
 import type { CliCommand, CommandGroup } from '../command.js'
+import { acp } from './acp.js'
 import { append } from './append.js'
 import { checkpointCreate } from './checkpoint-create.js'
 import { checkpointList } from './checkpoint-list.js'
@@ -86,6 +87,7 @@ export const commands: readonly CliCommand[] = [
   serve,
   mcp,
   proxy,
+  acp,
   replay,
   evaluate,
   prompts,
