@@ -128,6 +128,7 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/interfaces/service': [...CORE, 'src/schema', 'src/library', 'src/interfaces/page'],
   'src/interfaces/client': [...CORE, 'src/schema', 'src/library'],
+  'src/interfaces/acp': [...CORE, 'src/application/importers', 'src/library'],
   'src/interfaces/proxy': [...CORE, 'src/application/model-apis', 'src/library'],
   'src/interfaces/cli': [
     ...CORE,
@@ -142,6 +143,7 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
     'src/interfaces/client',
     'src/interfaces/mcp',
     'src/interfaces/proxy',
+    'src/interfaces/acp',
   ],
   'src/interfaces/mcp': [
     ...CORE,

@@ -31,8 +31,18 @@ export interface AgentCommand {
 /** The program of an MCP server, and its arguments. */
 type McpCommand = readonly [program: string, ...words: string[]]
 
+/** The program as an editor runs it. */
+interface AcpCommand {
+  /** Arguments of the program, or of its adapter. */
+  readonly words: readonly string[]
+  /** Another package that speaks the protocol for the program. */
+  readonly adapter?: Installation
+  /** Why its compactions cannot be seen; undefined if they can. */
+  readonly compactions?: Impossible
+}
+
 /** The source of the program. */
-interface Installation {
+export interface Installation {
   readonly package: string
   readonly version: string
   /** Path below `node_modules`: a JavaScript file runs in Node, another file by itself. */
@@ -63,6 +73,8 @@ export interface AgentProgram extends ModelClient {
   readonly resume?: Impossible
   /** Why the proxy cannot record it; undefined if it can. */
   readonly proxy?: Impossible
+  /** How an editor runs it over the Agent Client Protocol; undefined if it does not speak it. */
+  readonly acp?: AcpCommand
   /** Input tokens of an answer after which the program compacts by itself. */
   readonly tokensToCompact: number
   /** Texts that the program adds to a request and does not store; their kinds are reported. */

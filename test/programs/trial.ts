@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isImpossible, type AgentCommand, type AgentProgram, type AgentSite, type Impossible } from './agent.js'
-import type { Installed } from './installation.js'
+import { installProgram, type Installed } from './installation.js'
 import { startScriptedModel, type ReceivedRequest, type ScriptedModel } from './model/server.js'
 import { endProcessesOf, hasTerminal, runProcess, type ProcessResult } from './processes.js'
 
@@ -85,6 +85,14 @@ export class Trial {
     await mkdir(site.home, { recursive: true })
     await this.agent.configure(site)
     return new Trial(this.agent, this.installed, this.root, site, this.model, this.isShort)
+  }
+
+  /** The program, or its adapter, as an editor runs it; the reason if the adapter cannot be had. */
+  async acpCommand(): Promise<readonly string[] | { readonly reason: string } | undefined> {
+    const { acp } = this.agent
+    if (acp === undefined) return undefined
+    const installed = acp.adapter === undefined ? this.installed : await installProgram({ installation: acp.adapter })
+    return 'reason' in installed ? installed : [...installed.command, ...acp.words]
   }
 
   /** Runs the program with these arguments. */

@@ -3,6 +3,7 @@
  * with its result, so that its arguments are complete. Agents give no ids to most messages: ids are made from the content
  * and count equal ones.
  */
+import type { SessionUpdate } from '@agentclientprotocol/sdk'
 import { withoutUndefined } from '../../lib/without-undefined.js'
 import { isRecord } from '../../lib/is-record.js'
 import { textIn } from '../../lib/text-in.js'
@@ -63,6 +64,11 @@ interface Turn {
 /** How ids are chosen: the next unused one, or, for a replay, by the number of equal messages in it. */
 type ChooseId = (name: string) => string
 
+type UpdateKind = SessionUpdate['sessionUpdate']
+type UpdateHandler = (update: Fields, moment: AcpMoment) => Iterable<SessionItem>
+
+const nothing: UpdateHandler = () => []
+
 /** The messages of a session, from its updates. */
 export class AcpSession {
   /** What the conversation item says. */
@@ -88,6 +94,25 @@ export class AcpSession {
   private earlierUsage: EarlierUsage | undefined
   private aborted: MessageItem['abortedTurn']
   private lastPlan = ''
+  /** Every kind of update, as the protocol's package lists them. */
+  private readonly handlers: Readonly<Record<UpdateKind, UpdateHandler>> = {
+    user_message_chunk: (update, moment) => this.streamed('user', update, moment),
+    agent_message_chunk: (update, moment) => this.streamed('agent', update, moment),
+    agent_thought_chunk: (update, moment) => this.streamed('thought', update, moment),
+    tool_call: (update, moment) => this.called(update, moment),
+    tool_call_update: (update, moment) => this.called(update, moment),
+    plan: (update, moment) => this.planned(listIn(update['entries']), moment),
+    compaction_update: (update, moment) => this.compacting(update, moment),
+    compaction_summary_chunk: (update, moment) => this.summarized(update, moment),
+    usage_update: (update, moment) => this.measured(update, moment),
+    available_commands_update: (update) => this.offered(listIn(update['availableCommands'])),
+    // Settings of the editor, and the title, which the conversation has.
+    current_mode_update: nothing,
+    config_option_update: nothing,
+    session_info_update: nothing,
+    // For the person at the editor; no model receives it.
+    notice: nothing,
+  }
 
   constructor(
     sourceId: string,
@@ -152,36 +177,8 @@ export class AcpSession {
       this.replayed.push(...this.replay.updated(update, moment))
       return
     }
-    switch (update['sessionUpdate']) {
-      case 'user_message_chunk':
-        yield* this.streamed('user', update, moment)
-        break
-      case 'agent_message_chunk':
-        yield* this.streamed('agent', update, moment)
-        break
-      case 'agent_thought_chunk':
-        yield* this.streamed('thought', update, moment)
-        break
-      case 'tool_call':
-      case 'tool_call_update':
-        yield* this.called(update, moment)
-        break
-      case 'plan':
-        yield* this.planned(listIn(update['entries']), moment)
-        break
-      case 'compaction_summary_chunk':
-        yield* this.summarized(update, moment)
-        break
-      case 'compaction_update':
-        yield* this.compacting(update, moment)
-        break
-      case 'usage_update':
-        yield* this.measured(update, moment)
-        break
-      case 'available_commands_update':
-        for (const each of listIn(update['availableCommands'])) this.commands.add(textIn(inside(each, 'name')) ?? '')
-        break
-    }
+    const kind = textIn(update['sessionUpdate']) ?? ''
+    if (this.isKnown(kind)) yield* this.handlers[kind](update, moment)
   }
 
   /** The user declined a call. */
@@ -196,6 +193,11 @@ export class AcpSession {
     if (usage !== undefined && messages.every((item) => item.kind !== 'message' || item.usage === undefined))
       this.earlierUsage = { answerId: this.answerId(), usage }
     yield* messages
+  }
+
+  /** A newer version of the protocol may have other updates. */
+  isKnown(kind: string): kind is UpdateKind {
+    return Object.hasOwn(this.handlers, kind)
   }
 
   private *streamed(kind: OpenMessage['kind'], update: Fields, moment: AcpMoment): Generator<SessionItem> {
@@ -285,6 +287,11 @@ export class AcpSession {
       const terminal = this.terminals.get(textIn(inside(each, 'terminalId')) ?? '')
       return terminal === undefined ? [] : [terminal]
     })
+  }
+
+  private offered(commands: readonly unknown[]): readonly SessionItem[] {
+    for (const command of commands) this.commands.add(textIn(inside(command, 'name')) ?? '')
+    return []
   }
 
   private *planned(entries: readonly unknown[], moment: AcpMoment): Generator<SessionItem> {

@@ -113,7 +113,9 @@ class AcpReader implements TranscriptReader {
     if (!isRecord(update)) return
     const title = update['sessionUpdate'] === 'session_info_update' ? textIn(update['title']) : undefined
     if (title !== undefined && title !== '') yield* this.say(session, { title }, moment)
-    yield* this.emit(session, session.updated(update, moment), moment)
+    const kind = textIn(update['sessionUpdate']) ?? 'update'
+    if (session.isKnown(kind)) yield* this.emit(session, session.updated(update, moment), moment)
+    else yield { kind: 'left-out', what: kind, where: moment.where }
   }
 
   private *answered({ method, params }: Request, message: Fields, moment: AcpMoment): Generator<TranscriptItem> {

@@ -70,6 +70,7 @@ export class SessionRecorder {
   private running: Promise<void> | undefined
   private stop = new AbortController()
   private isClosing = false
+  private hasGivenUp = false
 
   constructor(private readonly options: RecorderOptions) {}
 
@@ -110,6 +111,8 @@ export class SessionRecorder {
     const timer = new AbortController()
     await Promise.race([this.running, this.options.wait(milliseconds, timer.signal).catch(() => undefined)])
     timer.abort()
+    this.hasGivenUp = true
+    this.stop.abort()
     const left = this.records.slice(this.recorded).filter((each) => 'message' in each).length
     return { unreadable: this.unreadable, messages: this.dropped + left, reason: this.reason }
   }
@@ -143,6 +146,7 @@ export class SessionRecorder {
         if (this.reason === undefined) this.options.onProblem(error)
         this.reason = error
         await this.pause(pause)
+        if (this.hasGivenUp) return
       }
     }
   }

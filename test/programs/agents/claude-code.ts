@@ -57,6 +57,14 @@ export const claudeCode: AgentProgram = {
     return typeof id === 'string' ? id : undefined
   },
   compact: (session) => ({ words: ['-p', '/compact', '--output-format', 'json', '--resume', session] }),
+  acp: {
+    words: [],
+    adapter: {
+      package: '@agentclientprotocol/claude-agent-acp',
+      version: '0.49.0',
+      binary: '@agentclientprotocol/claude-agent-acp/dist/index.js',
+    },
+  },
   tokensToCompact: 985_000,
   additions: [
     REMINDERS,

@@ -42,6 +42,10 @@ export const gemini: AgentProgram = {
     keys: ['/compress', '\r', '/quit', '\r'],
   }),
   proxy: { impossible: 'the proxy passes requests of Gemini’s API on and does not record them' },
+  acp: {
+    words: ['--acp', '-m', 'gemini-2.5-pro'],
+    compactions: { impossible: 'it reports neither compactions nor the size of the context' },
+  },
   tokensToCompact: 1_000_000,
   additions: [],
   // After a resume, it sends each result once more.

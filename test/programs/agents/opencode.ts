@@ -71,6 +71,7 @@ export const opencode: AgentProgram = {
     // It ignores keys until it shows its last line.
     keys: [{ after: 'commands' }, '/compact', '\r', '/exit', '\r'],
   }),
+  acp: { words: ['acp'] },
   tokensToCompact: CONTEXT_WINDOW,
   additions: [],
 }
