@@ -98,7 +98,7 @@ export function createLedger(parts: LedgerParts): Ledger {
   const contexts = createContexts(common)
   const tools = createTools({ ...common, find: searching.find, compact: compacting.calls.compact })
 
-  const { diff, log: readLog, explain, forgotten, recall, follow, stats } = createHistory(common)
+  const history = createHistory(common)
   const { compact, undo, waitForCompaction } = compacting.calls
   const erasure = createErasure(common)
   const transcripts = createTranscripts({ ...common, summarizerWindowTokens: summarizer.windowTokens })
@@ -113,11 +113,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     ...searching.calls,
     ...createListing(common),
     totals: createTotals(common),
-    log: readLog,
-    diff,
-    explain,
-    forgotten,
-    recall,
+    ...history.calls,
     rules: createRules(common),
     transcripts: {
       ...transcripts,
@@ -134,8 +130,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     },
     admin: {
       ...createAuditing(common),
-      stats,
-      follow,
+      ...history.admin,
       waitForCompaction,
       prompts: createPrompts(common),
       projections: createProjections(common),

@@ -162,14 +162,13 @@ const statsCall =
     })
   }
 
-export const createHistory = (
-  parts: HistoryParts,
-): Pick<Ledger, 'diff' | 'log' | 'explain' | 'forgotten' | 'recall'> & Pick<Admin, 'follow' | 'stats'> => ({
-  forgotten: forgottenCall(parts),
-  recall: recallCall(parts),
-  diff: diffCall(parts),
-  log: logCall(parts),
-  follow: followCall(parts),
-  explain: explainCall(parts),
-  stats: statsCall(parts),
+export const createHistory = (parts: HistoryParts) => ({
+  calls: {
+    forgotten: forgottenCall(parts),
+    recall: recallCall(parts),
+    diff: diffCall(parts),
+    log: logCall(parts),
+    explain: explainCall(parts),
+  },
+  admin: { follow: followCall(parts), stats: statsCall(parts) },
 })

@@ -17,6 +17,7 @@ import { runRetention } from '../application/retention/run.js'
 import { redactorFor } from '../application/recording/redaction.js'
 import { notErasable } from '../application/sealing/text-keys.js'
 import { erasurePartsOf, type ErasingParts } from './erasure.js'
+import type { Call } from '../schema/call.js'
 import * as calls from '../schema/calls/operating.js'
 import type { Freshness } from './freshness.js'
 import type { LedgerRetention, RetentionOptions, RuleSettings } from './ledger-retention.js'
@@ -123,7 +124,7 @@ class Retention implements LedgerRetention {
   }
 
   private async recordedWith(
-    call: typeof calls.setRetention,
+    call: Call<ReturnType<typeof calls.setRetention.options>>,
     options: RetentionOptions,
   ): Promise<{ readonly reason: string; readonly provenance: Provenance }> {
     const { reason, ...by } = this.parts.gate.enter(call, options)

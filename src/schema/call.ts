@@ -90,9 +90,9 @@ export type InputOf<Shape extends OptionShape> = Readonly<z.input<z.ZodObject<Sh
 export type OutputOf<Shape extends OptionShape> = Readonly<z.output<z.ZodObject<Shape>>>
 
 /** A call of the library. */
-export interface Call<Shape extends OptionShape = OptionShape> {
-  /** Its name, as a caller writes it. */
-  readonly name: string
+export interface Call<Shape extends OptionShape = OptionShape, Name extends string = string> {
+  /** Its name, as a caller writes it: `editions.undo`. */
+  readonly name: Name
   /** Whether it records something, which a ledger for reading rejects. */
   readonly writes: boolean
   /** The options. They are made when the call is used first, because a command uses few calls. */
@@ -105,10 +105,13 @@ export interface Call<Shape extends OptionShape = OptionShape> {
 export type OptionsOf<C extends Call> = InputOf<ReturnType<C['options']>>
 
 /** States a call. */
-export function call<Shape extends OptionShape>(
-  name: string,
+export function call<const Name extends string, Shape extends OptionShape>(
+  name: Name,
   { writes = false, options, check }: Partial<Pick<Call, 'writes'>> & Pick<Call<Shape>, 'options' | 'check'>,
-): Call<Shape> {
+): Call<Shape, Name> {
   let made: Shape | undefined
   return { name, writes, options: () => (made ??= options()), ...(check === undefined ? {} : { check }) }
 }
+
+/** States a call without options. */
+export const plainCall = <const Name extends string>(name: Name) => call(name, { options: () => ({}) })

@@ -1,7 +1,7 @@
 /** All routes of the service, by their names, and the types that derive from them. */
 import type { z } from 'zod'
 import type { job } from './answers/job.js'
-import type { RouteDefinition } from './route.js'
+import type { Carried, RouteDefinition } from './route.js'
 import * as agent from './routes/agent.js'
 import * as conversations from './routes/conversations.js'
 import * as editions from './routes/editions.js'
@@ -43,6 +43,14 @@ export const routes = Object.fromEntries(
 
 /** The name of a route. */
 export type RouteName = keyof typeof routes
+
+/** The routes that carry a call of the library. */
+export type CarryingRoute = {
+  [Name in RouteName]: (typeof routes)[Name]['carries'] extends Carried ? Name : never
+}[RouteName]
+
+/** The call that a route carries. */
+export type CarriedBy<Name extends CarryingRoute> = NonNullable<(typeof routes)[Name]['carries']>
 
 /** The answer of a route. */
 export type AnswerOf<Name extends RouteName> = z.output<NonNullable<(typeof routes)[Name]['answer']>>

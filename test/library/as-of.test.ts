@@ -5,6 +5,7 @@ import {
   openLedger,
   type AppendResult,
   type At,
+  type DiffOptions,
   type Ledger,
   type RecordedEvent,
   type ViewName,
@@ -95,6 +96,13 @@ describe('a moment', () => {
     expect(await refusal(ledger.diff(ID, { from: at }))).toEqual([
       'input',
       expect.stringMatching(new RegExp(sentence.source.replace('^at ', '^from '), 'u')),
+    ])
+  })
+
+  it('with a cycle in addition is refused', async () => {
+    expect(await refusal(ledger.diff(ID, passedOff<DiffOptions>({ cycle: 1, to: 3 })))).toEqual([
+      'input',
+      'cycle goes without from and to',
     ])
   })
 

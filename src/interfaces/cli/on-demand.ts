@@ -8,7 +8,8 @@ import type { RecordedEvent } from '../../domain/events/index.js'
 import type { Ledger } from '../../library/ledger.js'
 import { COMPACT_CONTEXT, toolOf } from '../../library/agent-tools.js'
 import { kindOf } from '../../library/problem.js'
-import type { McpLedger } from '../mcp/tool.js'
+import { callByName, partOf } from '../../library/call-paths.js'
+import { mcpCalls, type McpLedger } from '../mcp/mcp-ledger.js'
 import { MEMORY_READ } from '../../application/search/read-memory.js'
 
 /** Attempts per call, if the process that serves the read ends each time. */
@@ -48,16 +49,12 @@ export function ledgerOnDemand(
 
   return {
     ledger: {
-      context: (...args) => reading((ledger) => ledger.context(...args)),
-      messages: (...args) => reading((ledger) => ledger.messages(...args)),
-      diff: (...args) => reading((ledger) => ledger.diff(...args)),
-      explain: (...args) => reading((ledger) => ledger.explain(...args)),
-      forgotten: (...args) => reading((ledger) => ledger.forgotten(...args)),
-      rules: { check: (...args) => reading((ledger) => ledger.rules.check(...args)) },
-      recall: (...args) => reading((ledger) => ledger.recall(...args)),
-      list: (...args) => reading((ledger) => ledger.list(...args)),
-      search: (...args) => reading((ledger) => ledger.search(...args)),
-      editions: { undo: (...args) => writing((ledger) => ledger.editions.undo(...args)) },
+      ...partOf(
+        mcpCalls.map(({ name, writes }) => [
+          name,
+          (...args) => opening.withRetries(writes, async (ledger) => await callByName(ledger, name, args)),
+        ]),
+      ),
       // Buffers all events: if the serving process ended in the middle, a retry would return some events twice. Callers
       // set a limit on the number of events.
       async *log(...args) {

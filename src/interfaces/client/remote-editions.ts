@@ -1,4 +1,4 @@
-/** Editions, prompts and projections of a service, call by call. */
+/** Calls about editions that are not sent as they are. */
 import type { Ledger } from '../../library/ledger.js'
 import { notSupportedRemotely, withoutActor, type Remote } from './remote.js'
 
@@ -14,24 +14,10 @@ const doneOf = (
         listener(done, of)
       }
 
-/** Editions. */
-export const remoteEditions = ({ value, result }: Remote): Ledger['editions'] => ({
-  estimate: async ({ signal, ...body }) => await result('estimateReplay', { body }, { signal }),
-  replay: async ({ signal, onProgress, ...options }) =>
-    await result('replay', { body: withoutActor(options) }, { signal, onProgress }),
-  list: async () => (await value('listEditions', {})).editions,
-  show: async (edition) => await value('getEdition', { params: { edition } }),
-  adopt: async (conversation, edition, { signal, ...options } = {}) =>
-    await result('adoptEdition', { params: { conversation, edition }, body: withoutActor(options) }, { signal }),
-  async revert(conversation, editionId, options = {}) {
-    withoutActor(options)
-    return await value('revertEdition', { params: { conversation }, body: { editionId } })
-  },
-  async drop(conversation, edition, options = {}) {
-    withoutActor(options)
-    return await value('dropEdition', { params: { conversation, edition } })
-  },
-  undo: async (conversation, options) => await value('undo', { params: { conversation }, body: withoutActor(options) }),
+/** What-if simulations and comparisons report each conversation as progress; evaluations need the store. */
+export const remoteEditions = ({
+  result,
+}: Remote): Pick<Ledger['editions'], 'whatIf' | 'compare' | 'evaluate' | 'estimateEvaluation'> => ({
   whatIf: async (conversations, { onConversation, ...options }) =>
     await result('whatIf', { body: { ...options, conversations } }, { onProgress: doneOf(onConversation) }),
   estimateEvaluation: () => Promise.reject(notSupportedRemotely('editions.estimateEvaluation', EVALUATED_AT_THE_STORE)),
@@ -42,16 +28,4 @@ export const remoteEditions = ({ value, result }: Remote): Ledger['editions'] =>
     const body = { ...withoutActor(options), conversations }
     return await result('compareEdition', { params: { edition }, body }, { onProgress: doneOf(onConversation) })
   },
-})
-
-/** Read models. */
-export const remoteProjections = ({ value, result }: Remote): Ledger['admin']['projections'] => ({
-  status: async () => (await value('getProjections', {})).projections,
-  async rebuild(names, { signal, onProgress, fresh, batchSize } = {}) {
-    if (batchSize !== undefined) throw notSupportedRemotely('batchSize', 'the service has its own')
-    await result('rebuildProjections', { body: { names, fresh } }, { signal, onProgress })
-  },
-  catchUp: async () => (await value('catchUpProjections', {})).position,
-  fillVectors: async ({ limit, signal, onProgress } = {}) =>
-    await result('fillVectors', { body: { limit } }, { signal, onProgress }),
 })

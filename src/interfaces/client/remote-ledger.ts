@@ -6,10 +6,11 @@ import { createChats } from '../../library/chat.js'
 import { optionsOf } from '../../library/options.js'
 import * as calls from '../../schema/calls/conversations.js'
 import type { Admin, AppendOptions, Ledger, Transcripts } from '../../library/ledger.js'
+import { carriedCalls, type CarriedCalls } from './carried-calls.js'
 import { createClient } from './client.js'
-import { remoteEditions, remoteProjections } from './remote-editions.js'
+import { remoteEditions } from './remote-editions.js'
 import { followEvents, readLog } from './remote-events.js'
-import { listConversations, liveMessages, momentOf, usageTotals } from './remote-lists.js'
+import { listConversations, liveMessages, usageTotals } from './remote-lists.js'
 import { remoteRules } from './remote-rules.js'
 import { compressRemotely, remoteTools } from './remote-tools.js'
 import { checkpointInJson, remoteErasure, remoteProofs, remoteRetention } from './remote-trust.js'
@@ -32,12 +33,12 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
     remote.close()
     return Promise.resolve()
   }
+  const carried = carriedCalls(remote)
   const recording = recordingCalls(remote, policy)
-  const reading = readingCalls(remote)
   return {
     conversation: createChats({
       append: async (...args) => await recording.append(...args),
-      context: reading.context,
+      context: carried.context,
       tools: (conversation, options) => remoteTools(remote, conversation, options),
       async pin(conversation, message, options = {}) {
         await remote.value('pinMessage', { params: { conversation, message }, query: withoutActor(options) })
@@ -46,12 +47,13 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
         await remote.value('unpinMessage', { params: { conversation, message }, query: withoutActor(options) })
       },
     }),
+    ...carried,
     ...recording,
-    ...reading,
-    rules: remoteRules(remote),
+    ...readingCalls(remote),
+    rules: { ...carried.rules, ...remoteRules(remote) },
     transcripts: remoteTranscripts(remote, policy),
-    editions: remoteEditions(remote),
-    admin: remoteAdmin(remote),
+    editions: { ...carried.editions, ...remoteEditions(remote) },
+    admin: remoteAdmin(remote, carried.admin),
     close,
     [Symbol.asyncDispose]: close,
   }
@@ -80,23 +82,13 @@ const recordingCalls = ({ value }: Remote, ownPolicy: AppendOptions['policy']) =
     },
   }) satisfies Partial<Ledger>
 
-/** Calls that read and compact. */
+/** Calls that read. */
 const readingCalls = (remote: Remote) => {
   const { value, result } = remote
   return {
-    context: async (conversation, { at, ...rest } = {}) =>
-      await value('getContext', { params: { conversation }, query: { at: momentOf(at), ...rest } }),
     messages: async (conversation, options) => await liveMessages(remote, conversation, options),
-    async diff(conversation, { waitFor, timeout, ...between }) {
-      const moments =
-        'cycle' in between ? { cycle: between.cycle } : { from: momentOf(between.from), to: momentOf(between.to) }
-      return await value('diff', { params: { conversation }, query: { ...moments, waitFor, timeout } })
-    },
     search: async (query, options) => await value('search', { body: { query, ...optionsOf(calls.search, options) } }),
     log: (conversation, options) => readLog(remote, conversation, options),
-    compact: async (conversation, options = {}) =>
-      await result('compact', { params: { conversation }, body: withoutActor(options) }),
-    explain: async (conversation, body = {}) => await value('explain', { params: { conversation }, body }),
     async forgotten(conversation, { cycle, onCycle } = {}) {
       const { cycles, ...totals } =
         conversation === undefined
@@ -105,8 +97,6 @@ const readingCalls = (remote: Remote) => {
       for (const each of cycles) await onCycle?.(each)
       return totals
     },
-    recall: async (conversation, { at, ...options } = {}) =>
-      await value('recall', { params: { conversation }, body: { ...options, at: momentOf(at) } }),
     list: async (options) => await listConversations(remote, options),
     totals: async (options) => await usageTotals(remote, options),
     compress: async (history, conversation, options) => await compressRemotely(remote, history, conversation, options),
@@ -132,9 +122,10 @@ const remoteTranscripts = ({ value }: Remote, ownPolicy: AppendOptions['policy']
 })
 
 /** Verification, statistics and operation. */
-const remoteAdmin = (remote: Remote): Admin => {
-  const { value, result } = remote
+const remoteAdmin = (remote: Remote, carried: CarriedCalls['admin']): Admin => {
+  const { result } = remote
   return {
+    ...carried,
     async verify(conversation, { onProgress, onStream, against, checkpoint } = {}) {
       if (onStream !== undefined || against !== undefined)
         throw notSupportedRemotely(
@@ -151,23 +142,17 @@ const remoteAdmin = (remote: Remote): Admin => {
       for (const each of conversations) await onConversation?.(each)
       return total
     },
-    identity: async () => await value('getLedger', {}),
     follow: (options) => followEvents(remote, options),
     async waitForCompaction(conversation) {
-      if (conversation !== undefined) await value('settle', { params: { conversation } })
+      if (conversation !== undefined) await carried.waitForCompaction(conversation)
     },
-    prompts: {
-      list: async () => await value('listPrompts', {}),
-      show: async (prompt) => await value('getPrompt', { params: { prompt } }),
-    },
-    erasure: remoteErasure(remote),
-    retention: remoteRetention(remote),
-    proofs: remoteProofs(remote),
+    erasure: { ...carried.erasure, ...remoteErasure(remote) },
+    retention: { ...carried.retention, ...remoteRetention(remote) },
+    proofs: { ...carried.proofs, ...remoteProofs(remote) },
     secrets: {
       redactor: () => Promise.reject(notSupportedRemotely('secrets.redactor', 'the service redacts what it records')),
       scan: () => Promise.reject(notSupportedRemotely('secrets.scan', 'scan on the machine of the store')),
     },
-    projections: remoteProjections(remote),
   }
 }
 

@@ -21,7 +21,7 @@ const PAGE = 1_000
 const MESSAGES_PAGE = 10_000
 
 /** A moment as a text. */
-export const momentOf = (at: At | undefined): string | undefined =>
+const momentOf = (at: At | undefined): string | undefined =>
   at === undefined ? undefined : at instanceof Date ? at.toISOString() : String(at)
 
 /** A list of conversations. A service always counts losses. */

@@ -6,10 +6,8 @@ import { withoutActor, type Remote } from './remote.js'
 const instantOf = (time: Date | string | undefined): string | undefined =>
   time instanceof Date ? time.toISOString() : time
 
-export const remoteRules = ({ value, result }: Remote): LedgerRules => ({
-  list: async (conversation, { files } = {}) =>
-    await value('listRules', { params: { conversation }, body: { files: files && [...files] } }),
-  confirmed: async (options = {}) => (await value('confirmedRules', { body: { ...options } })).lists,
+/** Checks of rules, and judgements, which are one route. */
+export const remoteRules = ({ value, result }: Remote): Pick<LedgerRules, 'check' | 'confirm' | 'drop'> => ({
   async check(conversation, { files, since, onConversation } = {}) {
     const body = { files: files && [...files], since: instantOf(since) }
     const { checks, ...totals } =
@@ -29,6 +27,4 @@ export const remoteRules = ({ value, result }: Remote): LedgerRules => ({
       params: { conversation, rule },
       body: { judgement: 'dropped', ...withoutActor(options) },
     }),
-  add: async (conversation, text, options = {}) =>
-    await value('addRule', { params: { conversation }, body: { text, ...withoutActor(options) } }),
 })

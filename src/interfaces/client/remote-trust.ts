@@ -1,4 +1,4 @@
-/** Proofs, erasure and retention of a service, call by call. */
+/** Calls about proofs, erasure and retention that are not sent as they are. */
 import { KeyObject } from 'node:crypto'
 import { signDraft } from '../../domain/proof/checkpoint.js'
 import { publicPart } from '../../domain/proof/public-key.js'
@@ -14,7 +14,6 @@ import type {
 import { bad } from '../../library/options.js'
 import { signingKey } from '../../library/signing-key.js'
 import type { AnswerOf } from '../../schema/index.js'
-import { momentOf } from './remote-lists.js'
 import { recordedEvent } from './remote-events.js'
 import { withoutActor, type Remote } from './remote.js'
 
@@ -34,19 +33,20 @@ function signerInJson(signer: GivenCheckpoint['signer']): string | undefined {
 export const checkpointInJson = ({ note, signer, witnesses }: GivenCheckpoint) =>
   withoutUndefined({ note, signer: signerInJson(signer), witnesses })
 
-/** Checkpoints, proofs and evidence. A signing key stays in this process: the service gets the signature. */
-export const remoteProofs = ({ value, result }: Remote): LedgerProofs => {
-  const draftCheckpoint = async () => await result('draftCheckpoint', {})
+/** Checkpoints. A signing key stays in this process: the service gets the signature. */
+export const remoteProofs = ({
+  value,
+  result,
+}: Remote): Pick<LedgerProofs, 'createCheckpoint' | 'storeCheckpoint' | 'checkpoints' | 'attach'> => {
   const storeCheckpoint: LedgerProofs['storeCheckpoint'] = async (body) =>
     checkpointOf(await value('storeCheckpoint', { body }))
   const checkpoints = async () => (await value('listCheckpoints', {})).checkpoints.map(checkpointOf)
   return {
-    draftCheckpoint,
     storeCheckpoint,
     checkpoints,
     async createCheckpoint(options) {
       const key = signingKey(options.key)
-      return await storeCheckpoint(signDraft(await draftCheckpoint(), key))
+      return await storeCheckpoint(signDraft(await result('draftCheckpoint', {}), key))
     },
     async attach({ signatures, timeStamp }, size) {
       const newest = size ?? (await checkpoints()).at(-1)?.size
@@ -57,12 +57,6 @@ export const remoteProofs = ({ value, result }: Remote): LedgerProofs => {
       // Without a checkpoint, the service reports that there is none.
       return checkpointOf(await value('attachToCheckpoint', { params: { size: String(newest ?? 1) }, body }))
     },
-    inclusion: async (conversation, revision, size) =>
-      await value('getInclusion', { params: { conversation, revision: String(revision) }, query: { size } }),
-    consistency: async (from, to) =>
-      await value('getConsistency', { params: { size: String(from) }, query: { with: to } }),
-    evidence: async (conversation, { at, size } = {}) =>
-      await value('getEvidence', { params: { conversation }, query: { at: momentOf(at), size } }),
   }
 }
 
@@ -70,8 +64,8 @@ export const remoteProofs = ({ value, result }: Remote): LedgerProofs => {
 type OfConversation = Extract<ErasureTarget, { readonly conversationId: string }>
 const isOfConversation = (target: ErasureTarget): target is OfConversation => 'conversationId' in target
 
-/** Erasure. */
-export const remoteErasure = ({ value, result }: Remote): LedgerErasure => ({
+/** Erasure of a conversation and of a person have a route each. */
+export const remoteErasure = ({ value, result }: Remote): Pick<LedgerErasure, 'plan' | 'run'> => ({
   async plan(target) {
     if (!isOfConversation(target)) return (await value('planErasureOfPerson', { body: target })).planned
     const { conversationId: conversation, ...body } = target
@@ -83,25 +77,12 @@ export const remoteErasure = ({ value, result }: Remote): LedgerErasure => ({
     const { conversationId: conversation, ...choice } = target
     return await result('erase', { params: { conversation }, body: { ...choice, ...recorded } })
   },
-  receipts: async (conversation) => (await value('listErasures', { params: { conversation } })).erasures,
-  async resume(options = {}) {
-    withoutActor(options)
-    return await result('resumeErasures', {})
-  },
 })
 
-/** Retention. */
-export const remoteRetention = ({ value, result }: Remote): LedgerRetention => ({
+/** Changes of retention, and its events. */
+export const remoteRetention = ({ value }: Remote): Pick<LedgerRetention, 'set' | 'hold' | 'history'> => ({
   set: async (settings, options) =>
     await value('setRetentionRules', { body: { ...settings, ...withoutActor(options) } }),
   hold: async (target, options) => await value('placeRetentionHold', { body: { ...target, ...withoutActor(options) } }),
-  async release(hold, options) {
-    await value('releaseRetentionHold', { params: { hold }, body: withoutActor(options) })
-  },
-  status: async () => await value('getRetention', {}),
-  async run(options = {}) {
-    withoutActor(options)
-    return (await result('runRetention', {})) ?? undefined
-  },
   history: async () => (await value('getRetentionLog', {})).facts.map(recordedEvent),
 })

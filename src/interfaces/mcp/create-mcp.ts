@@ -10,7 +10,8 @@ import { readBody } from '../../lib/read-body.js'
 import { createOperations } from './operations.js'
 import { limitsOf, type McpLimits } from './quotation.js'
 import { registerResources } from './resources.js'
-import type { Host, McpLedger } from './tool.js'
+import type { McpLedger } from './mcp-ledger.js'
+import type { Host } from './tool.js'
 import { tools } from './tools/index.js'
 
 /** Options of `createMcp`. */

@@ -1,26 +1,14 @@
 /** A tool of the server: its texts, its schemas and its function. The server binds it and renders the result. */
 import type { CallToolResult, McpServer, ToolAnnotations } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import type { ActorOptions, AgentTool, Chat, Ledger } from '../../library/ledger.js'
+import type { ActorOptions } from '../../library/ledger.js'
 import { isLedgerError } from '../../lib/ledger-error.js'
 import { titlesOf } from '../../library/titles.js'
 import { faultOf } from '../../library/problem.js'
 import type { Binding } from './binding.js'
+import type { McpLedger } from './mcp-ledger.js'
 import type { Operations } from './operations.js'
 import { asText, type McpLimits } from './quotation.js'
-
-/** The calls of a ledger that the tools and resources need. */
-export type McpLedger = Pick<
-  Ledger,
-  'context' | 'messages' | 'log' | 'diff' | 'explain' | 'forgotten' | 'recall' | 'list' | 'search'
-> & {
-  readonly rules: Pick<Ledger['rules'], 'check'>
-  readonly editions: Pick<Ledger['editions'], 'undo'>
-  readonly conversation: (...args: Parameters<Ledger['conversation']>) => Pick<Chat, 'pin'> & {
-    /** The memory tools. */
-    readonly tools: { readonly list: readonly Pick<AgentTool, 'name' | 'call'>[] }
-  }
-}
 
 /** What every tool and resource of a server uses. */
 export interface Host {

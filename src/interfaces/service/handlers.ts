@@ -2,6 +2,7 @@
 import type { FillProgress, RebuildProgress, ReplayProgress, VerifyProgress } from '../../library/ledger.js'
 import type { FieldsOf, Immutable } from '../../schema/answer.js'
 import type { AnswerOf, JobName, ProgressOf, ResultOf, RouteName } from '../../schema/index.js'
+import { carriedHandlers } from './carried-calls.js'
 import { agentHandlers } from './routes/agent.js'
 import { conversationHandlers } from './routes/conversations.js'
 import { editionHandlers } from './routes/editions.js'
@@ -17,6 +18,7 @@ import { transcriptHandlers } from './routes/transcripts.js'
 import type { Handlers } from './service.js'
 
 const all = {
+  ...carriedHandlers,
   ...conversationHandlers,
   ...messageHandlers,
   ...transcriptHandlers,

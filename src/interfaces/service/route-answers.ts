@@ -5,7 +5,9 @@ import type { IncomingMessage } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { checkId } from '../../domain/values/ids.js'
 import { toWire } from '../../domain/values/revision.js'
+import { isRecord } from '../../lib/is-record.js'
 import { problem } from '../../library/problem.js'
+import { conversations } from '../../schema/fields.js'
 import { routes, type RouteName } from '../../schema/index.js'
 import type { Route } from '../../schema/route.js'
 import { checkRoles, type Access } from './access.js'
@@ -29,6 +31,17 @@ const SEARCHES: ReadonlySet<string> = new Set<RouteName>(['search', 'useTool', '
 
 /** From this number of bytes on, the steps for a body take turns with other requests. */
 const LARGE_BODY = 262_144
+
+/** Throws if a body names a conversation outside the key's bound, or all of them with a key that has a bound. */
+async function checkConversations({ bounds }: Parts, access: Access, body: unknown): Promise<void> {
+  if (!isRecord(body) || body['conversations'] === undefined) return
+  const named = conversations.parse(body['conversations'])
+  if (named !== 'all') for (const id of named) await bounds.check(access, id)
+  else if (access.bound !== undefined)
+    throw new Refused('KeyBound', 'the key is bound to a part of the ledger: name the conversations', {
+      field: 'conversations',
+    })
+}
 
 interface RouteAnswersOptions {
   readonly parts: Parts
@@ -93,6 +106,7 @@ export class RouteAnswers {
           ? await parsedInParts(route.body, raw)
           : parsed(route.body, raw ?? {}, 'the body')
     const body = withDecodedPosition(given, access.positions)
+    await checkConversations(parts, access, body)
     const heeded = Object.fromEntries(
       Object.keys(route.headers).map((header) => [header, headers.get(header) ?? undefined]),
     )

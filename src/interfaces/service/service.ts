@@ -40,19 +40,22 @@ export interface Answer<Body = unknown> {
 }
 
 /**
- * Answers a request, which is parsed by the schemas of its route. `raw` is the body as received, because parsed values
- * have their keys in another order. A job has its result as text in the store, so its answer is any job.
+ * A request, parsed by the schemas of its route. `raw` is the body as received, because parsed values have their keys in
+ * another order.
  */
+export interface RouteRequest<Name extends RouteName> {
+  readonly params: z.output<RouteOf<Name>['params']>
+  readonly query: z.output<RouteOf<Name>['query']>
+  readonly body: BodyOf<Name>
+  readonly raw: unknown
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly access: Access
+}
+
+/** Answers a request. A job has its result as text in the store, so its answer is any job. */
 type Handler<Name extends RouteName> = (
   parts: Parts,
-  asked: {
-    readonly params: z.output<RouteOf<Name>['params']>
-    readonly query: z.output<RouteOf<Name>['query']>
-    readonly body: BodyOf<Name>
-    readonly raw: unknown
-    readonly headers: Readonly<Record<string, string | undefined>>
-    readonly access: Access
-  },
+  request: RouteRequest<Name>,
 ) => Promise<Answer<Immutable<Name extends JobName ? Job : AnswerOf<Name>>>>
 
 /** The handlers of all routes, by their names. */

@@ -52,10 +52,12 @@ export const diff = call('diff', {
     to: option('The second moment. Default: now', moment()),
     cycle: option('A cycle, from directly before it to directly after it, in place of moments', cycleNumber()),
   }),
-  check: ({ from, cycle }) =>
+  check: ({ from, to, cycle }) =>
     from === undefined && cycle === undefined
       ? { field: 'from', detail: 'is missing: a moment, or a cycle in its place' }
-      : undefined,
+      : cycle !== undefined && (from !== undefined || to !== undefined)
+        ? { field: 'cycle', detail: 'goes without from and to' }
+        : undefined,
 })
 
 /** The events of a conversation. */

@@ -6,6 +6,7 @@ import { count, optional, orUndefined, record } from '../answer.js'
 import { context as contextAnswer } from '../answers/context.js'
 import { usageTotals } from '../answers/totals.js'
 import { rowsLag } from '../answers/projections.js'
+import { plainCall } from '../call.js'
 import { inAddress } from '../call-over-http.js'
 import { wait } from '../calls/common.js'
 import * as calls from '../calls/conversations.js'
@@ -91,6 +92,7 @@ export const getContext = route({
   summary: 'Returns the context to send to the model, now or at an earlier moment',
   roles: ['read', 'audit'],
   reach: 'conversation',
+  carries: { call: context, args: ['conversation'] },
   params: ofConversation,
   query: z.object(inAddress(context.options())),
   headers: { 'if-none-match': 'An ETag: 304 if it is still current' },
@@ -103,6 +105,7 @@ export const getLedger = route({
   summary: 'Identifies the log of this ledger',
   roles: ['audit', 'operate'],
   reach: 'ledger',
+  carries: { call: plainCall('admin.identity') },
   answer: record({ name: z.string(), origin: orUndefined(record({ stream: z.string(), id: z.string() })) }).meta({
     id: 'Identity',
   }),
@@ -114,5 +117,6 @@ export const settle = route({
   summary: 'Waits for background compaction of this process',
   roles: ['append', 'operate'],
   reach: 'conversation',
+  carries: { call: plainCall('admin.waitForCompaction'), args: ['conversation'] },
   params: ofConversation,
 })

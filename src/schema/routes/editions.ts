@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { record } from '../answer.js'
 import * as results from '../answers/editions.js'
 import { whatIf as whatIfResult } from '../answers/stats.js'
+import { plainCall } from '../call.js'
 import { inBody } from '../call-over-http.js'
 import * as calls from '../calls/editions.js'
 import { conversations, ofConversation, policy } from '../fields.js'
@@ -29,6 +30,7 @@ export const listEditions = route({
   summary: 'Lists editions, newest first',
   roles: ['audit', 'operate'],
   reach: 'ledger',
+  carries: { call: plainCall('editions.list'), field: 'editions' },
   answer: record({ editions: z.array(results.edition) }).meta({ id: 'Editions' }),
 })
 
@@ -38,6 +40,7 @@ export const getEdition = route({
   summary: 'Returns one edition with each of its conversations',
   roles: ['audit', 'operate'],
   reach: 'ledger',
+  carries: { call: plainCall('editions.show'), args: ['edition'] },
   params: ofEdition,
   answer: results.editionInFull,
 })
@@ -48,6 +51,7 @@ export const estimateReplay = route({
   summary: 'Estimates a replay, or the adoption of an edition, as a job; calls no model',
   roles: ['operate'],
   reach: 'some',
+  carries: { call: calls.estimate },
   headers: WAIT,
   body: z
     .strictObject({ ...request, ...inBody(calls.estimate.options(), 'conversations', 'policy', 'price', 'signal') })
@@ -62,6 +66,7 @@ export const replay = route({
   summary: 'Compacts the same history again into an edition, as a job. A repeated request resumes it',
   roles: ['operate'],
   reach: 'some',
+  carries: { call: calls.replay },
   headers: WAIT,
   body: z
     .strictObject({
@@ -109,6 +114,7 @@ export const adoptEdition = route({
   summary: 'Adopts an edition in a conversation, as a job; messages appended since the replay are compacted first',
   roles: ['operate'],
   reach: 'conversation',
+  carries: { call: calls.adopt, args: ['conversation', 'edition'] },
   params: ofBoth,
   headers: WAIT,
   body: z.strictObject({ policy: policy.optional(), price, ...bound }).meta({ id: 'AdoptOptions' }),
@@ -122,6 +128,7 @@ export const revertEdition = route({
   summary: 'Reverts the adoption of an edition',
   roles: ['operate'],
   reach: 'conversation',
+  carries: { call: calls.revert, args: ['conversation', 'editionId'] },
   params: ofConversation,
   body: z.strictObject({ editionId: z.string().min(1).optional() }).meta({ id: 'Revert' }),
   answer: results.editionChange,
@@ -133,6 +140,7 @@ export const dropEdition = route({
   summary: 'Drops an edition of a conversation; its events stay in the log',
   roles: ['operate'],
   reach: 'conversation',
+  carries: { call: calls.drop, args: ['conversation', 'edition'] },
   params: ofBoth,
   answer: record({ conversationId: z.string(), editionId: z.string(), changed: z.boolean() }).meta({
     id: 'DroppedEdition',
@@ -163,6 +171,7 @@ export const listPrompts = route({
   summary: 'Lists the templates and personas of all summaries',
   roles: ['audit', 'operate'],
   reach: 'ledger',
+  carries: { call: plainCall('admin.prompts.list') },
   answer: results.promptRegistry,
 })
 
@@ -172,6 +181,7 @@ export const getPrompt = route({
   summary: 'Returns a prompt by NAME, NAME@VERSION or the beginning of its hash',
   roles: ['audit', 'operate'],
   reach: 'ledger',
+  carries: { call: plainCall('admin.prompts.show'), args: ['prompt'] },
   params: z.object({ prompt: z.string().min(1) }),
   answer: results.registeredPrompt,
 })

@@ -1,6 +1,8 @@
 /** Erasure: plans, runs and receipts. */
 import { z } from 'zod'
 import { count, oneOf, optional, record } from '../answer.js'
+import { plainCall } from '../call.js'
+import * as calls from '../calls/operating.js'
 import { ofConversation, revision, time } from '../fields.js'
 import { jobOf, noProgress, WAIT } from '../answers/job.js'
 import { route } from '../route.js'
@@ -70,6 +72,7 @@ export const listErasures = route({
   summary: 'Lists the erasures of a conversation with their receipts, oldest first',
   roles: ['audit', 'operate'],
   reach: 'conversation',
+  carries: { call: plainCall('admin.erasure.receipts'), args: ['conversation'], field: 'erasures' },
   params: ofConversation,
   answer: record({
     erasures: z.array(
@@ -117,6 +120,7 @@ export const resumeErasures = route({
   summary: 'Continues erasures that were interrupted, as a job',
   roles: ['operate'],
   reach: 'ledger',
+  carries: { call: calls.resumeErasures },
   headers: WAIT,
   answer: jobOf('ErasureResumptionJob', { result: completed, progress: noProgress }),
   status: 202,

@@ -84,6 +84,7 @@ export const compact = route({
   summary: 'Compacts now, as a job. Without `force` only if the context is at its limit',
   roles: ['operate'],
   reach: 'conversation',
+  carries: { call: calls.compact, args: ['conversation'] },
   params: ofConversation,
   headers: WAIT,
   body: z.strictObject(inBody(calls.compact.options(), 'actor')).meta({ id: 'Compact' }),
@@ -97,6 +98,7 @@ export const undo = route({
   summary: 'Undoes the cycles from `cycle` to the last one: their messages return to the window',
   roles: ['operate'],
   reach: 'conversation',
+  carries: { call: calls.undo, args: ['conversation'] },
   params: ofConversation,
   body: z.strictObject(inBody(calls.undo.options(), 'actor')).meta({ id: 'Undo' }),
   answer: record({
@@ -116,6 +118,7 @@ export const diff = route({
   summary: 'Returns the changes between two moments, or across a cycle',
   roles: ['audit'],
   reach: 'conversation',
+  carries: { call: calls.diff, args: ['conversation'] },
   params: ofConversation,
   query: z.object(inAddress(calls.diff.options())),
   answer: difference,
@@ -127,6 +130,7 @@ export const explain = route({
   summary: 'Traces a batch, the batch with a line, or the whole view back to the original messages',
   roles: ['read', 'audit'],
   reach: 'conversation',
+  carries: { call: calls.explain, args: ['conversation'] },
   params: ofConversation,
   body: z.strictObject(inBody(calls.explain.options())).meta({ id: 'Explain' }),
   answer: explanation,
@@ -149,6 +153,7 @@ export const recall = route({
   summary: 'Makes a note of the recorded content that the context of the model lacks',
   roles: ['read'],
   reach: 'conversation',
+  carries: { call: calls.recall, args: ['conversation'] },
   params: ofConversation,
   body: z
     .strictObject({
@@ -176,6 +181,7 @@ export const stats = route({
   summary: 'Statistics of a conversation: tokens spent and saved, cost by model, failures, times',
   roles: ['audit', 'operate'],
   reach: 'conversation',
+  carries: { call: calls.stats, args: ['conversation'] },
   params: ofConversation,
   answer: totalStats,
 })
@@ -209,6 +215,7 @@ export const verify = route({
   summary: 'Verifies a conversation, as a job',
   roles: ['audit', 'operate'],
   reach: 'conversation',
+  carries: { call: calls.verify, args: ['conversation'] },
   params: ofConversation,
   headers: WAIT,
   body: verifyBody,

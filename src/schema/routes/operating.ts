@@ -2,6 +2,8 @@
 import { z } from 'zod'
 import { record } from '../answer.js'
 import { filled, fillProgress, projectionStatus, rebuildProgress } from '../answers/projections.js'
+import { plainCall } from '../call.js'
+import * as calls from '../calls/operating.js'
 import { cursor, limit, next, revisionOrNone, time } from '../fields.js'
 import { jobOf, WAIT } from '../answers/job.js'
 import { route } from '../route.js'
@@ -12,6 +14,7 @@ export const getProjections = route({
   summary: 'Lag of each projection, the process that runs it, and why it stopped',
   roles: ['audit', 'operate'],
   reach: 'ledger',
+  carries: { call: plainCall('admin.projections.status'), field: 'projections' },
   answer: record({ projections: z.array(projectionStatus) }).meta({ id: 'Projections' }),
 })
 
@@ -21,6 +24,7 @@ export const rebuildProjections = route({
   summary: 'Rebuilds the rows of projections from the log, as a job; readers see the old rows until it is done',
   roles: ['operate'],
   reach: 'ledger',
+  carries: { call: calls.rebuild, args: ['names'] },
   headers: WAIT,
   body: z
     .strictObject({
@@ -38,6 +42,7 @@ export const catchUpProjections = route({
   summary: 'Applies all events of the log; returns the position that all rows include',
   roles: ['operate'],
   reach: 'ledger',
+  carries: { call: plainCall('admin.projections.catchUp'), field: 'position' },
   answer: record({ position: revisionOrNone }).meta({ id: 'CaughtUp' }),
 })
 
@@ -47,6 +52,7 @@ export const fillVectors = route({
   summary: 'Makes the missing vectors of messages, as a job',
   roles: ['operate'],
   reach: 'ledger',
+  carries: { call: calls.fillVectors },
   headers: WAIT,
   body: z.strictObject({ limit: z.int().min(1).optional() }).meta({ id: 'FillVectors' }),
   answer: jobOf('FillVectorsJob', { result: filled, progress: fillProgress }),

@@ -2,6 +2,8 @@
 import { z } from 'zod'
 import type { Evidence } from '../../domain/proof/evidence-format.js'
 import { count, optional, record, verbatim } from '../answer.js'
+import { plainCall } from '../call.js'
+import * as calls from '../calls/operating.js'
 import { at, note, ofConversation, revision, time, whole } from '../fields.js'
 import { jobOf, noProgress, WAIT } from '../answers/job.js'
 import { route } from '../route.js'
@@ -40,6 +42,7 @@ export const draftCheckpoint = route({
   summary: 'Returns the text of a checkpoint of the log as it is, for the operator to sign, as a job',
   roles: ['operate'],
   reach: 'ledger',
+  carries: { call: plainCall('admin.proofs.draftCheckpoint') },
   headers: WAIT,
   answer: jobOf('CheckpointDraftJob', { result: draft, progress: noProgress }),
   status: 202,
@@ -74,6 +77,7 @@ export const getConsistency = route({
   summary: 'Proves that the log of this checkpoint is the beginning of that of a later one (RFC 9162)',
   roles: ['audit', 'operate'],
   reach: 'ledger',
+  carries: { call: plainCall('admin.proofs.consistency'), args: ['size', 'with'] },
   params: ofCheckpoint,
   query: z.object({ with: size.optional().meta({ description: 'Size of the other. Default: the newest' }) }),
   answer: record({ notes: z.tuple([z.string(), z.string()]), hashes: z.array(base64) }).meta({
@@ -87,6 +91,7 @@ export const getInclusion = route({
   summary: 'Proves that an event of a conversation is in the log of a checkpoint (RFC 9162)',
   roles: ['audit', 'operate'],
   reach: 'conversation',
+  carries: { call: plainCall('admin.proofs.inclusion'), args: ['conversation', 'revision', 'size'] },
   params: ofConversation.extend({ revision }),
   query: z.object({ size: size.optional() }),
   answer: record({
@@ -104,6 +109,7 @@ export const getEvidence = route({
   summary: 'What the model saw at a moment, with proofs; docs/reference/evidence.md has the format',
   roles: ['audit'],
   reach: 'conversation',
+  carries: { call: calls.evidence, args: ['conversation'] },
   params: ofConversation,
   query: z.object({ at: at.optional(), size: size.optional() }),
   answer: verbatim<Evidence>('object', 'Evidence. `docs/reference/evidence.md` has the format').meta({

@@ -1,6 +1,8 @@
 /** Retention: rules, holds and runs. They concern all conversations, so each route takes a key without a bound. */
 import { z } from 'zod'
 import { count, oneOf, optional, record } from '../answer.js'
+import { plainCall } from '../call.js'
+import * as calls from '../calls/operating.js'
 import { time } from '../fields.js'
 import { event } from '../answers/event.js'
 import { jobOf, noProgress, WAIT } from '../answers/job.js'
@@ -30,6 +32,7 @@ export const getRetention = route({
   summary: 'Rules, holds, the conversations that a run would erase, and the last run',
   roles: ['audit', 'operate'],
   reach: 'ledger',
+  carries: { call: plainCall('admin.retention.status') },
   answer: record({
     isErasable: z.boolean(),
     rules,
@@ -64,6 +67,7 @@ export const getRetentionLog = route({
   summary: 'Every change of rules and holds, and the receipts of runs, oldest first',
   roles: ['audit', 'operate'],
   reach: 'ledger',
+  carries: { call: plainCall('admin.retention.history'), field: 'facts' },
   answer: record({ facts: z.array(event) }).meta({ id: 'RetentionLog' }),
 })
 
@@ -97,6 +101,7 @@ export const releaseRetentionHold = route({
   summary: 'Ends a hold',
   roles: ['operate'],
   reach: 'ledger',
+  carries: { call: calls.releaseRetention, args: ['hold'] },
   params: z.object({ hold: z.string().min(1).meta({ description: 'Id of the hold' }) }),
   body: z.strictObject({ reason }).meta({ id: 'ReleaseRetentionHold' }),
 })
@@ -107,6 +112,7 @@ export const runRetention = route({
   summary: 'Erases the conversations that are due, as a job. The result is null if nothing is due',
   roles: ['operate'],
   reach: 'ledger',
+  carries: { call: calls.runRetention },
   headers: WAIT,
   answer: jobOf('RetentionRunJob', {
     result: record({ runId: z.string(), isResumed: z.boolean(), receipt }).nullable(),

@@ -32,6 +32,7 @@ export const listRules = route({
   summary: 'Lists the rules of a conversation, in the words of the user, also those that were taken back or dropped',
   roles: ['read', 'audit'],
   reach: 'conversation',
+  carries: { call: calls.listRules, args: ['conversation'] },
   params: ofConversation,
   body: z.strictObject({ files }).meta({ id: 'ListRules' }),
   answer: results.ruleList,
@@ -43,6 +44,7 @@ export const confirmedRules = route({
   summary: 'Lists the rules that people confirmed or added and that nobody took back, of all conversations',
   roles: ['audit'],
   reach: 'ledger',
+  carries: { call: calls.confirmedRules, field: 'lists' },
   body: z.strictObject(inBody(calls.confirmedRules.options())).meta({ id: 'ListConfirmedRules' }),
   answer: results.confirmedRules,
 })
@@ -76,6 +78,7 @@ export const addRule = route({
   summary: 'Adds a rule for the calls from now on',
   roles: ['append', 'operate'],
   reach: 'conversation',
+  carries: { call: calls.addRule, args: ['conversation', 'text'] },
   params: ofConversation,
   body: z
     .strictObject({

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { contentText } from '../../../domain/values/message.js'
 import { quotation, quotedMessage, QUOTATION, quoteMessage, budgetOf } from '../quotation.js'
-import { READS, toolOfConversation, type McpLedger } from '../tool.js'
+import type { McpLedger } from '../mcp-ledger.js'
+import { READS, toolOfConversation } from '../tool.js'
 
 const output = z.object({
   ...quotation,

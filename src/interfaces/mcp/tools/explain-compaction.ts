@@ -14,7 +14,8 @@ import {
   budgetOf,
   type CharacterBudget,
 } from '../quotation.js'
-import { READS, toolOfConversation, type McpLedger } from '../tool.js'
+import type { McpLedger } from '../mcp-ledger.js'
+import { READS, toolOfConversation } from '../tool.js'
 
 const count = z.number().int()
 const recorded = { recordedAt: z.string(), actor: z.string() }

@@ -74,18 +74,4 @@ export const conversationHandlers = {
     if (found === undefined) throw problem({ kind: 'NoSuchConversation', conversationId: conversation })
     return { body: found, headers: etagOf(found.revision) }
   },
-
-  async getContext({ ledger }, { params: { conversation }, query }) {
-    const context = await ledger.context(conversation, withoutUndefined(query))
-    return { body: context, headers: etagOf(context.revision) }
-  },
-
-  async getLedger({ ledger }) {
-    return { body: await ledger.admin.identity() }
-  },
-
-  async settle({ ledger }, { params: { conversation } }) {
-    await ledger.admin.waitForCompaction(conversation)
-    return {}
-  },
 } satisfies Partial<Handlers>

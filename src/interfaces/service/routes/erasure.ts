@@ -22,10 +22,6 @@ export const erasureHandlers = {
     return await jobs.start('erase', jobOptions, () => ledger.admin.erasure.run(target, options))
   },
 
-  async listErasures({ ledger }, { params: { conversation } }) {
-    return { body: { erasures: await ledger.admin.erasure.receipts(conversation) } }
-  },
-
   async planErasureOfPerson({ ledger }, { body }) {
     return { body: { planned: await ledger.admin.erasure.plan(body) } }
   },
@@ -34,12 +30,6 @@ export const erasureHandlers = {
     const options = { reason, ...withoutUndefined({ legalBasis, actor: access.actor }) }
     return await jobs.start('erasePerson', { access, prefer: headers['prefer'] }, () =>
       ledger.admin.erasure.run({ subject }, options),
-    )
-  },
-
-  async resumeErasures({ ledger, jobs }, { headers, access }) {
-    return await jobs.start('resumeErasures', { access, prefer: headers['prefer'] }, () =>
-      ledger.admin.erasure.resume(withoutUndefined({ actor: access.actor })),
     )
   },
 } satisfies Partial<Handlers>

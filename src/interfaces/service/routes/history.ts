@@ -1,12 +1,12 @@
 /** The history of conversations: the log, cycles, differences, origins, losses, statistics, verification. */
 import { withoutUndefined } from '../../../lib/without-undefined.js'
 import type { RecordedEvent } from '../../../domain/events/index.js'
-import type { ConversationStats, Forgotten, ForgottenCycle, Ledger, VerifyOptions } from '../../../library/ledger.js'
+import type { ConversationStats, Forgotten, ForgottenCycle, Ledger } from '../../../library/ledger.js'
 import type { Immutable } from '../../../schema/answer.js'
 import type { AnswerOf } from '../../../schema/index.js'
 import { cursorOf, numberOf } from '../cursors.js'
 import { Refused } from '../problems.js'
-import type { BodyOf, Handlers } from '../service.js'
+import type { Handlers } from '../service.js'
 
 const PAGE = 100
 /** Events that one page of cycles looks through. */
@@ -52,10 +52,6 @@ async function forgottenWithCycles(
 const nextOf = (revision: number | undefined): { readonly next?: string } =>
   revision === undefined ? {} : { next: cursorOf(String(revision)) }
 
-/** The checkpoint of a verification, if one was given. */
-const givenCheckpoint = (checkpoint: BodyOf<'verify'>['checkpoint']): Pick<VerifyOptions, 'checkpoint'> =>
-  checkpoint === undefined ? {} : { checkpoint: withoutUndefined(checkpoint) }
-
 /** The handlers. */
 export const historyHandlers = {
   async getLog({ ledger }, { params: { conversation }, query: { from, cursor, limit = PAGE, direction }, access }) {
@@ -90,36 +86,6 @@ export const historyHandlers = {
     return { body: { conversationId: conversation, compactions, ...nextOf(next) } }
   },
 
-  async compact({ ledger, jobs }, { params: { conversation }, body: { force }, headers, access }) {
-    // Report a missing conversation now instead of in a job.
-    await ledger.messages(conversation)
-    const jobOptions = { access, conversationId: conversation, prefer: headers['prefer'] }
-    return await jobs.start('compact', jobOptions, () =>
-      ledger.compact(conversation, withoutUndefined({ force, actor: access.actor })),
-    )
-  },
-
-  async undo({ ledger }, { params: { conversation }, body, access: { actor } }) {
-    return { body: await ledger.editions.undo(conversation, withoutUndefined({ ...body, actor })) }
-  },
-
-  async diff({ ledger }, { params: { conversation }, query: { from, to, cycle, ...wait } }) {
-    if (cycle === undefined && from === undefined)
-      throw new Refused('BadRequest', 'from is missing: a moment, or a cycle in its place', { field: 'from' })
-    if (cycle !== undefined && (from !== undefined || to !== undefined))
-      throw new Refused('BadRequest', 'cycle goes without from and to', { field: 'cycle' })
-    const between = cycle !== undefined ? { cycle } : { from: from ?? '', ...withoutUndefined({ to }) }
-    return { body: await ledger.diff(conversation, { ...between, ...withoutUndefined(wait) }) }
-  },
-
-  async explain({ ledger }, { params: { conversation }, body }) {
-    return { body: await ledger.explain(conversation, withoutUndefined(body)) }
-  },
-
-  async recall({ ledger }, { params: { conversation }, body }) {
-    return { body: await ledger.recall(conversation, withoutUndefined(body)) }
-  },
-
   async forgotten({ ledger }, { params: { conversation }, query: { cycle } }) {
     return { body: await forgottenWithCycles(ledger, conversation, cycle) }
   },
@@ -135,10 +101,6 @@ export const historyHandlers = {
     })
   },
 
-  async stats({ ledger }, { params: { conversation } }) {
-    return { body: await ledger.admin.stats(conversation) }
-  },
-
   async statsAll({ ledger, jobs }, { body: { prices, conversationId }, headers, access }) {
     return await jobs.start('statsAll', { access, prefer: headers['prefer'] }, async ({ progress, signal }) => {
       const conversations: ConversationStats[] = []
@@ -152,19 +114,10 @@ export const historyHandlers = {
     })
   },
 
-  async verify({ ledger, jobs }, { params: { conversation }, body: { checkpoint }, headers, access }) {
-    // Report a missing conversation now instead of in a job.
-    for await (const _event of ledger.log(conversation, { limit: 1 })) break
-    const jobOptions = { access, conversationId: conversation, prefer: headers['prefer'] }
-    return await jobs.start('verify', jobOptions, ({ progress }) =>
-      ledger.admin.verify(conversation, { ...givenCheckpoint(checkpoint), onProgress: progress }),
-    )
-  },
-
   async verifyAll({ ledger, jobs }, { body: { checkpoint }, headers, access }) {
     return await jobs.start('verifyAll', { access, prefer: headers['prefer'] }, ({ progress, signal }) =>
       ledger.admin.verify(undefined, {
-        ...givenCheckpoint(checkpoint),
+        ...(checkpoint === undefined ? {} : { checkpoint: withoutUndefined(checkpoint) }),
         onProgress: progress,
         onStream: async () => {
           signal.throwIfAborted()

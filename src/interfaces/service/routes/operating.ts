@@ -7,28 +7,6 @@ const PAGE = 100
 
 /** The handlers. */
 export const operatingHandlers = {
-  async getProjections({ ledger }) {
-    return { body: { projections: await ledger.admin.projections.status() } }
-  },
-
-  async rebuildProjections({ ledger, jobs }, { body: { names, fresh }, headers, access }) {
-    const jobOptions = { access, prefer: headers['prefer'] }
-    return await jobs.start('rebuildProjections', jobOptions, async ({ signal, progress }) => {
-      await ledger.admin.projections.rebuild(names, { ...withoutUndefined({ fresh }), signal, onProgress: progress })
-      return null
-    })
-  },
-
-  async catchUpProjections({ ledger }) {
-    return { body: { position: await ledger.admin.projections.catchUp() } }
-  },
-
-  async fillVectors({ ledger, jobs }, { body: { limit }, headers, access }) {
-    return await jobs.start('fillVectors', { access, prefer: headers['prefer'] }, ({ signal, progress }) =>
-      ledger.admin.projections.fillVectors({ ...withoutUndefined({ limit }), signal, onProgress: progress }),
-    )
-  },
-
   async listKeyUses({ keys }, { query: { cursor, limit = PAGE } }) {
     const before = numberOf(cursor)
     const uses = await keys.uses(withoutUndefined({ limit: limit + 1, before: before?.toString() }))

@@ -15,12 +15,6 @@ export const proofHandlers = {
     return { body: { checkpoints: (await ledger.admin.proofs.checkpoints()).map(inJson) } }
   },
 
-  async draftCheckpoint({ ledger, jobs }, { headers, access }) {
-    return await jobs.start('draftCheckpoint', { access, prefer: headers['prefer'] }, () =>
-      ledger.admin.proofs.draftCheckpoint(),
-    )
-  },
-
   async storeCheckpoint({ ledger }, { body }) {
     return { body: inJson(await ledger.admin.proofs.storeCheckpoint(body)) }
   },
@@ -30,17 +24,5 @@ export const proofHandlers = {
     return {
       body: inJson(await ledger.admin.proofs.attach(withoutUndefined({ signatures, timeStamp: bytes }), size)),
     }
-  },
-
-  async getConsistency({ ledger }, { params: { size }, query }) {
-    return { body: await ledger.admin.proofs.consistency(size, query.with) }
-  },
-
-  async getInclusion({ ledger }, { params: { conversation, revision }, query: { size } }) {
-    return { body: await ledger.admin.proofs.inclusion(conversation, revision, size) }
-  },
-
-  async getEvidence({ ledger }, { params: { conversation }, query }) {
-    return { body: await ledger.admin.proofs.evidence(conversation, withoutUndefined(query)) }
   },
 } satisfies Partial<Handlers>

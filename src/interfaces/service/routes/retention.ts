@@ -12,14 +12,6 @@ function targetOf(conversationId: string | undefined, scope: string | undefined)
 
 /** The handlers. */
 export const retentionHandlers = {
-  async getRetention({ ledger }) {
-    return { body: await ledger.admin.retention.status() }
-  },
-
-  async getRetentionLog({ ledger }) {
-    return { body: { facts: await ledger.admin.retention.history() } }
-  },
-
   async setRetentionRules({ ledger }, { body: { reason, ...settings }, access: { actor } }) {
     return {
       body: await ledger.admin.retention.set(withoutUndefined(settings), { reason, ...withoutUndefined({ actor }) }),
@@ -29,18 +21,5 @@ export const retentionHandlers = {
   async placeRetentionHold({ ledger }, { body: { conversationId, scope, reason }, access: { actor } }) {
     const target = targetOf(conversationId, scope)
     return { body: await ledger.admin.retention.hold(target, { reason, ...withoutUndefined({ actor }) }) }
-  },
-
-  async releaseRetentionHold({ ledger }, { params: { hold }, body: { reason }, access: { actor } }) {
-    await ledger.admin.retention.release(hold, { reason, ...withoutUndefined({ actor }) })
-    return {}
-  },
-
-  async runRetention({ ledger, jobs }, { headers, access }) {
-    return await jobs.start(
-      'runRetention',
-      { access, prefer: headers['prefer'] },
-      async () => (await ledger.admin.retention.run(withoutUndefined({ actor: access.actor }))) ?? null,
-    )
   },
 } satisfies Partial<Handlers>

@@ -28,14 +28,6 @@ async function checksOf(
 
 /** The handlers. */
 export const ruleHandlers = {
-  async listRules({ ledger }, { params: { conversation }, body }) {
-    return { body: await ledger.rules.list(conversation, withoutUndefined(body)) }
-  },
-
-  async confirmedRules({ ledger }, { body }) {
-    return { body: { lists: await ledger.rules.confirmed(withoutUndefined(body)) } }
-  },
-
   async checkRules({ ledger }, { params: { conversation }, body }) {
     return { body: await checksOf(ledger, conversation, body) }
   },
@@ -49,10 +41,6 @@ export const ruleHandlers = {
         progress({ conversations })
       })
     })
-  },
-
-  async addRule({ ledger }, { params: { conversation }, body: { text, ...options }, access: { actor } }) {
-    return { body: await ledger.rules.add(conversation, text, withoutUndefined({ ...options, actor })) }
   },
 
   async judgeRule(
