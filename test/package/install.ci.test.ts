@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { spawn } from 'node:child_process'
 import { cp, lstat, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { COMPACTED_SESSIONS, RULE } from '../support/compacted-sessions.js'
 import { jsonAs } from '../support/json.js'
 import { startWireServer } from '../support/kurrentdb/server.js'
@@ -30,6 +30,10 @@ let root: string
 let folder: string
 let env: NodeJS.ProcessEnv
 let tarball: string
+
+/** The program of npm that runs this test. On Windows, the command itself is a script of the shell. */
+const npm = process.env['npm_execpath'] ?? ''
+const runNpm = (args: readonly string[], cwd?: string): Promise<Run> => run(process.execPath, [npm, ...args], cwd)
 
 /** Runs a command in the directory of the stranger. */
 async function run(program: string, args: readonly string[], cwd = folder): Promise<Run> {
@@ -71,13 +75,14 @@ beforeAll(async () => {
   env = {
     ...Object.fromEntries(Object.entries(process.env).filter(([name]) => REGISTRY.test(name) || !PROJECT.test(name))),
     HOME: home,
+    USERPROFILE: home,
     npm_config_loglevel: 'notice',
     npm_config_update_notifier: 'false',
   }
-  const packed = await run('npm', ['pack', '--ignore-scripts', '--pack-destination', root], process.cwd())
+  const packed = await runNpm(['pack', '--ignore-scripts', '--pack-destination', root], process.cwd())
   tarball = join(root, packed.stdout.trim().split('\n').at(-1) ?? '')
   await writeFile(join(folder, 'package.json'), '{ "private": true }\n')
-  installed = await run('npm', ['install', tarball])
+  installed = await runNpm(['install', tarball])
   const { file, after } = claudeSession()
   await mkdir(join(home, '.claude', 'projects', '-srv'), { recursive: true })
   await writeFile(join(home, '.claude', 'projects', '-srv', file), after)
@@ -151,7 +156,7 @@ describe('npx with the tarball alone', () => {
     await cp(tarball, join(empty, 'context-ledger.tgz'))
     const begun = performance.now()
     const npx = (...words: readonly string[]): Promise<Run> =>
-      run('npx', ['--yes', './context-ledger.tgz', ...words], empty)
+      run(process.execPath, [join(dirname(npm), 'npx-cli.js'), '--yes', './context-ledger.tgz', ...words], empty)
     const imported = await npx('import', '--discover', '--yes')
     const { status, stdout, stderr } = await npx('forgotten', claudeSession().sessionId.slice(0, 8))
     expect(performance.now() - begun).toBeLessThan(MOST_MS)
