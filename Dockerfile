@@ -6,7 +6,7 @@ RUN npm ci
 COPY tsconfig.json tsconfig.build.json ./
 COPY src src
 COPY projections projections
-COPY scripts/build.mjs scripts/
+COPY scripts/build.mjs scripts/empty-database.mjs scripts/
 RUN npm run build && npm prune --omit=dev
 
 FROM node:24-bookworm-slim

@@ -204,6 +204,8 @@ async function writeJavaScript() {
 const BUNDLED = [
   '@electric-sql/pglite',
   '@electric-sql/pglite-pgvector',
+  '@eventstore/db-client',
+  '@grpc/grpc-js',
   '@hono/node-server',
   '@hono/zod-openapi',
   '@modelcontextprotocol/server',
@@ -223,6 +225,7 @@ const BUNDLED = [
   'jsonrepair',
   'lru-cache',
   'markdown-it',
+  'openai',
   'picocolors',
   'prom-client',
   'simple-ascii-chart',
@@ -234,28 +237,39 @@ const BUNDLED = [
   // Dependencies of these.
   '@asteasolutions/zod-to-openapi',
   '@hono/zod-validator',
+  '@js-sdsl/ordered-map',
   '@modelcontextprotocol/core',
   'ansi-regex',
   'ansi-styles',
   'bintrees',
   'cliui',
+  'debug',
   'emoji-regex',
   'entities',
   'escalade',
   'get-caller-file',
   'get-east-asian-width',
+  'google-protobuf',
   'is-fullwidth-code-point',
   'linkify-it',
   'mdurl',
+  'ms',
   'openapi3-ts',
   'punycode.js',
   'strip-ansi',
   'tdigest',
   'uc.micro',
+  'uuid',
   'y18n',
   'yaml',
   'yargs-parser',
 ]
+
+/**
+ * Packages that bundled ones import only in a function that the program does not call (statistics of gRPC channels), or
+ * only if they are installed (colours of debug output).
+ */
+const UNUSED = ['@grpc/proto-loader', 'supports-color']
 
 /** The files of the engine. It looks for them beside its code, which is in a chunk. */
 const ENGINE_FILES = [
@@ -299,9 +313,12 @@ async function forNode() {
     outdir: dist,
     outbase: root,
     bundle: true,
-    external: Object.keys({ ...dependencies, ...peerDependencies }).flatMap((name) =>
-      BUNDLED.includes(name) ? [] : [name, `${name}/*`],
-    ),
+    external: [
+      ...UNUSED,
+      ...Object.keys({ ...dependencies, ...peerDependencies }).flatMap((name) =>
+        BUNDLED.includes(name) ? [] : [name, `${name}/*`],
+      ),
+    ],
     mainFields: ['module', 'main'],
     format: 'esm',
     platform: 'node',

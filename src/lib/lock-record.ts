@@ -4,6 +4,7 @@
  */
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isPipe } from './platform.js'
 
 /** The name of the lock's folder inside the ledger's folder. */
 export const LOCK_NAME = 'lock'
@@ -23,8 +24,6 @@ export async function isFree(locks: string, number: number): Promise<boolean> {
     () => false,
   )
 }
-
-const isPipe = (address: string): boolean => address.startsWith('\\\\.\\pipe\\')
 
 /** Whether this user created the socket. Any user can create one of that name in the system's temporary folder. */
 export const isSocketOf = async (address: string, uid: number): Promise<boolean> =>

@@ -5,6 +5,7 @@
  */
 import { resolve } from 'node:path'
 import { buildId } from '../lib/package-root.js'
+import { hangUpSignals, onEndSignal } from '../lib/platform.js'
 import type { Ledger } from './ledger.js'
 import { evictResident, findOwner, openService, type FolderOwner } from './compose.js'
 
@@ -37,7 +38,10 @@ class Attendance {
 
   constructor(private readonly idleMs: number) {
     this.setReaders(0)
-    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, this.end)
+    const ignoreSignals = onEndSignal(() => {
+      ignoreSignals()
+      this.end()
+    }, hangUpSignals())
   }
 
   setReaders(count: number): void {

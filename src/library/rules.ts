@@ -1,10 +1,10 @@
 /** The rules of the user: those that conversations state, the judgements of people about them, and the calls that broke them. */
-import { homedir } from 'node:os'
 import { dirname } from 'node:path'
 import type { Command } from '../domain/decide/index.js'
 import type { Provenance } from '../domain/events/codec.js'
 import { CONVERSATION_PREFIX, conversationOf } from '../domain/values/ids.js'
-import { isInFolder } from '../lib/is-in-folder.js'
+import { isInFolder } from '../lib/platform.js'
+import { homeFolder } from '../lib/user-folders.js'
 import { withoutUndefined } from '../lib/without-undefined.js'
 import { nameMeant } from '../domain/text/known-names.js'
 import { conversationsOfLog } from '../application/recording/conversation-streams.js'
@@ -94,7 +94,7 @@ function scopeOf(project: string | undefined, wanted: RuleScope | undefined): Ru
   if (wanted === 'project' && project === undefined)
     throw bad('scope', 'is project, but the conversation has no project folder: use conversation or everywhere')
   // Every project is below the home folder.
-  const isWide = project === undefined || project === homedir() || dirname(project) === project
+  const isWide = project === undefined || project === homeFolder() || dirname(project) === project
   return wanted ?? (isWide ? 'conversation' : 'project')
 }
 

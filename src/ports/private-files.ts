@@ -1,9 +1,10 @@
 /**
- * Modes of all files that the ledger writes: only their owner can read and write them, whatever the umask is. Windows
- * has no such modes; there the access rights of the parent directory apply.
+ * Modes of all files that the ledger writes: only their owner can read and write them, whatever the umask is.
+ * Windows has no modes.
  */
 import { chmodSync, lstatSync, readdirSync, statSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
+import { hasModes } from '../lib/platform.js'
 import { codeOf } from './store-error.js'
 
 /** Mode of a new file. */
@@ -45,11 +46,11 @@ function restrictBelow(folder: string): number {
  * @returns the number of files and directories that were changed
  */
 export function restrictFolder(folder: string): number {
-  return process.platform === 'win32' ? 0 : restrict(folder, statSync(folder)) + restrictBelow(folder)
+  return hasModes() ? restrict(folder, statSync(folder)) + restrictBelow(folder) : 0
 }
 
 /** Like `restrictFolder` for one file. Returns whether it was changed. */
 export function restrictFile(file: string): boolean {
-  const stats = process.platform === 'win32' ? undefined : statSync(file, { throwIfNoEntry: false })
+  const stats = hasModes() ? statSync(file, { throwIfNoEntry: false }) : undefined
   return stats !== undefined && restrict(file, stats) > 0
 }

@@ -1,7 +1,7 @@
 /** Runs programs in processes, with a time limit. Processes that a program leaves running end with it. */
 import { spawn, spawnSync, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
-import { shellWord } from '../../src/lib/shell-word.js'
+import { posixWord } from '../../src/lib/platform.js'
 import { readdir, readFile } from 'node:fs/promises'
 
 export interface ProcessResult {
@@ -49,7 +49,7 @@ const inTerminal = (words: readonly string[]): readonly string[] => [
   '--return',
   '--flush',
   '--command',
-  `stty cols 120 rows 40; exec ${words.map(shellWord).join(' ')}`,
+  `stty cols 120 rows 40; exec ${words.map(posixWord).join(' ')}`,
   '/dev/null',
 ]
 

@@ -6,6 +6,7 @@
  * Only waits for the disk are asynchronous. Each file has about 70 bytes, and an append waits for its key: between two
  * asynchronous steps other work of this process would run, which takes many times as long.
  */
+import { canSyncFolders } from '../../lib/platform.js'
 import { ownFolder } from '../../lib/user-folders.js'
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import {
@@ -216,8 +217,7 @@ class KeyFolder implements KeyVault {
   }
 
   private async syncFolder(): Promise<void> {
-    // Windows cannot open a directory; its rename is durable with the journal.
-    if (process.platform === 'win32') return
+    if (!canSyncFolders()) return
     const opened = openSync(this.folder, 'r')
     try {
       await this.sync(opened)

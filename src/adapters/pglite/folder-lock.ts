@@ -19,6 +19,7 @@
  * resident reader, which gives the folder to any process that asks (`resident.ts`).
  */
 import { type LedgerError } from '../../lib/ledger-error.js'
+import { hasPidNamespaces, socketAddress } from '../../lib/platform.js'
 import { highestLock, isFree, isSocketOf, LOCK_FILE, LOCK_NAME } from '../../lib/lock-record.js'
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, rmSync, utimesSync } from 'node:fs'
@@ -141,19 +142,12 @@ export function unusable(folder: string, error: unknown): LedgerError {
   return storeError('FolderUnusable', `${folder} cannot be used: ${sentenceOf(error)}`, error)
 }
 
-/** Below the systems' limits for the address of a socket: 108 bytes on Linux, 104 on others. */
-const LONGEST_SOCKET = 100
 const SOCKET_FILE = /^(\d{1,15})\.sock$/
 
-/**
- * The address for an owner's socket: in the lock's folder if that path is short enough, otherwise in the system's
- * temporary folder. Windows uses a named pipe.
- */
+/** The address for an owner's socket: in the lock's folder, or, if that path is too long, in the temporary folder. */
 function socketFor(folder: string, locks: string, number: number): string {
-  const inLockFolder = join(locks, `${String(number)}.sock`)
-  if (process.platform !== 'win32' && Buffer.byteLength(inLockFolder) <= LONGEST_SOCKET) return inLockFolder
   const name = `${temporaryName(folder)}${String(number)}.sock`
-  return process.platform === 'win32' ? `\\\\.\\pipe\\${name}` : join(tmpdir(), name)
+  return socketAddress(name, [join(locks, `${String(number)}.sock`), join(tmpdir(), name)])
 }
 
 const temporaryName = (folder: string): string =>
@@ -334,13 +328,12 @@ async function beatOf(file: string): Promise<number | undefined> {
 /** Whether the owner runs or is dead; `'unknown'` if it has no pid that this process can check. */
 async function processStateOf(owner: Record): Promise<'runs' | 'dead' | 'unknown'> {
   const { bootId, pidNamespace } = await machine()
-  const hasOurPids =
-    process.platform === 'linux'
-      ? bootId !== undefined &&
-        pidNamespace !== undefined &&
-        owner.bootId === bootId &&
-        owner.pidNamespace === pidNamespace
-      : owner.host === hostname()
+  const hasOurPids = hasPidNamespaces()
+    ? bootId !== undefined &&
+      pidNamespace !== undefined &&
+      owner.bootId === bootId &&
+      owner.pidNamespace === pidNamespace
+    : owner.host === hostname()
   if (!hasOurPids) return 'unknown'
   try {
     process.kill(owner.pid, 0)

@@ -11,6 +11,7 @@ import { rm } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
 import { PRIVATE_FILE } from '../../ports/private-files.js'
 import { storeError } from '../../ports/store-error.js'
+import { hasSocketFiles } from '../../lib/platform.js'
 import { framesOf } from '../../lib/frames.js'
 import { failureOf, PROTOCOL_VERSION, Request, send, type Answer } from './reading-protocol.js'
 
@@ -46,7 +47,7 @@ export async function serveReaders(
 ): Promise<{ stop(): Promise<void> }> {
   const { onReaders = ignore } = options
   const sockets = new Set<Socket>()
-  const isFile = process.platform !== 'win32'
+  const isFile = hasSocketFiles()
 
   const server = createServer((socket) => {
     sockets.add(socket)

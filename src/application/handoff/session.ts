@@ -4,7 +4,7 @@
  */
 
 import { exactText } from '../../lib/json.js'
-import type { Environment } from '../../lib/user-folders.js'
+import type { Environment } from '../../lib/platform.js'
 
 /** A part of a message that every program can hold. */
 export type SessionPart =

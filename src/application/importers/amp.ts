@@ -3,7 +3,7 @@
  * summary; the messages before it leave the context. Written for threads of 2025 until 2026-03-31, after which Amp keeps
  * threads on its server; Amp publishes no format, and agentsview describes this one.
  */
-import { dataFolder } from '../../lib/user-folders.js'
+import { dataFolder } from '../../lib/platform.js'
 import { isRecord } from '../../lib/is-record.js'
 import { join } from 'node:path'
 import { contextAfter, knownUsage, messageItems } from './message-items.js'

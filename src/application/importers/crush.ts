@@ -3,7 +3,7 @@
  * with which the context begins afterwards. The session of a sub-agent is named `<message>$$<call>`. Times are in seconds,
  * although the schema says milliseconds. Written for charmbracelet/crush up to 2026-08.
  */
-import { dataFolder } from '../../lib/user-folders.js'
+import { dataFolder } from '../../lib/platform.js'
 import { readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { isRecord } from '../../lib/is-record.js'

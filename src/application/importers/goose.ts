@@ -5,7 +5,7 @@
  * instruction to continue, both invisible for the user, and often a copy of the user's newest prompt. `usage_ledger` has
  * what the compaction cost. Goose also replaces single calls of tools with a text that only the agent sees.
  */
-import { dataFolder } from '../../lib/user-folders.js'
+import { dataFolder } from '../../lib/platform.js'
 import { isRecord } from '../../lib/is-record.js'
 import { join } from 'node:path'
 import { contentText, type ToolCall } from '../../domain/values/message.js'

@@ -4,7 +4,7 @@
  * form with segments. A compaction is a message between the others; its summary is a text, or items of the provider that
  * only the provider can read. Zed records no times except those of the thread.
  */
-import { dataFolder } from '../../lib/user-folders.js'
+import { dataFolder } from '../../lib/platform.js'
 import * as zlib from 'node:zlib'
 import { isRecord } from '../../lib/is-record.js'
 import { join } from 'node:path'

@@ -1,7 +1,8 @@
-/** Waits for SIGINT or SIGTERM. */
+/** Waits for a signal that asks this process to end. */
+import { onEndSignal } from '../../lib/platform.js'
 
 /**
- * Resolves `signalled` at the first SIGINT or SIGTERM, and keeps the process alive until then. A second signal ends the
+ * Resolves `signalled` at the first such signal, and keeps the process alive until then. A second signal ends the
  * process immediately, as by default.
  */
 export function endSignals(): { readonly signalled: Promise<void>; forget(): void } {
@@ -13,14 +14,11 @@ export function endSignals(): { readonly signalled: Promise<void>; forget(): voi
   const keepAlive = setInterval(() => undefined, 60_000)
   const forget = (): void => {
     clearInterval(keepAlive)
-    process.off('SIGINT', onSignal)
-    process.off('SIGTERM', onSignal)
+    ignoreSignals()
   }
-  function onSignal(): void {
+  const ignoreSignals = onEndSignal(() => {
     forget()
     end()
-  }
-  process.on('SIGINT', onSignal)
-  process.on('SIGTERM', onSignal)
+  })
   return { signalled, forget }
 }

@@ -1,4 +1,5 @@
 /** Ctrl-C for a command that can stop between steps. */
+import { onEndSignal } from '../../lib/platform.js'
 import { EXIT } from './errors.js'
 
 /** The first Ctrl-C aborts the signal; the second ends the process immediately. */
@@ -12,13 +13,5 @@ export function watchInterrupt(onInterrupt: () => void = () => undefined): {
     controller.abort()
     onInterrupt()
   }
-  process.on('SIGINT', onSignal)
-  process.on('SIGTERM', onSignal)
-  return {
-    signal: controller.signal,
-    forget() {
-      process.off('SIGINT', onSignal)
-      process.off('SIGTERM', onSignal)
-    },
-  }
+  return { signal: controller.signal, forget: onEndSignal(onSignal) }
 }

@@ -4,7 +4,7 @@ import { isService } from '../../library/addresses.js'
 import type { Ledger, LedgerOptions } from '../../library/ledger.js'
 import type { ServiceStores } from '../../library/processes.js'
 import { isLedgerError, LedgerError } from '../../lib/ledger-error.js'
-import { shellWord } from '../../lib/shell-word.js'
+import { copyCommand } from '../../lib/platform.js'
 import type { Flags } from './flags.js'
 import { hasPrinted, note, noteColours } from './output.js'
 
@@ -191,9 +191,7 @@ export async function withLedger<T>(
 /** Asks on a terminal before a store becomes one that earlier versions of this program cannot open. */
 async function confirmUpgrade({ name, from, to }: { name: string; from: number; to: number }): Promise<void> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return
-  const copy = name.includes('://')
-    ? 'pg_dump'
-    : `cp -a ${shellWord(name)} ${shellWord(`${name}.version-${String(from)}`)}`
+  const copy = name.includes('://') ? 'pg_dump' : copyCommand(name, `${name}.version-${String(from)}`)
   const question = `${name} was written by an earlier version of this program. Upgrade its tables (${String(from)} to ${String(to)})? Earlier versions cannot open it afterwards; to keep a copy for them, answer no and run \`${copy}\`.`
   const { confirmed } = await import('./confirm.js')
   if (await confirmed(question)) return

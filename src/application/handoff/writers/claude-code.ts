@@ -3,7 +3,7 @@
  * versions 2.1.14 to 2.1.219 wrote. Older messages become a compaction: a boundary, and the summary after it.
  */
 import { randomUUID } from 'node:crypto'
-import { shellWord } from '../../../lib/shell-word.js'
+import { shellWord } from '../../../lib/platform.js'
 import { agentFolders } from '../../../lib/user-folders.js'
 import { jsonLines, type Session, type SessionCall, type SessionPart, type SessionWriter } from '../session.js'
 

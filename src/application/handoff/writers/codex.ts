@@ -4,7 +4,7 @@
  * compaction, whose replacement is the whole context so far.
  */
 import { exactText } from '../../../lib/json.js'
-import { shellWord } from '../../../lib/shell-word.js'
+import { shellWord } from '../../../lib/platform.js'
 import { agentFolders } from '../../../lib/user-folders.js'
 import { jsonLines, textOf, type SessionCall, type SessionPart, type SessionWriter } from '../session.js'
 

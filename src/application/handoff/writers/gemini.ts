@@ -5,7 +5,7 @@
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { isRecord } from '../../../lib/is-record.js'
-import { shellWord } from '../../../lib/shell-word.js'
+import { shellWord } from '../../../lib/platform.js'
 import { agentFolders } from '../../../lib/user-folders.js'
 import {
   jsonLines,

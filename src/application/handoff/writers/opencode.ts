@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { isRecord } from '../../../lib/is-record.js'
 import { exactText } from '../../../lib/json.js'
-import { shellWord } from '../../../lib/shell-word.js'
+import { shellWord } from '../../../lib/platform.js'
 import { agentFolders } from '../../../lib/user-folders.js'
 import {
   textOf,

@@ -3,7 +3,7 @@
  * `docs/session-format.md`. Older messages become a compaction that keeps nothing before it.
  */
 import { randomUUID } from 'node:crypto'
-import { shellWord } from '../../../lib/shell-word.js'
+import { shellWord } from '../../../lib/platform.js'
 import { agentFolders } from '../../../lib/user-folders.js'
 import { jsonLines, type SessionCall, type SessionPart, type SessionTurn, type SessionWriter } from '../session.js'
 import { modelNames } from './provider-of.js'

@@ -1,3 +1,4 @@
+import { onEndSignal } from '../../../lib/platform.js'
 import { LedgerError } from '../../../lib/ledger-error.js'
 import type { CliCommand } from '../command.js'
 import { line, many } from '../output.js'
@@ -18,11 +19,11 @@ export const projectionsVectors: CliCommand = {
         )
       const progress = await startProgress('embedding', ((await ledger.admin.projections.status())[0]?.head ?? -1) + 1)
       const stop = new AbortController()
-      const onSignal = (): void => {
+      // A second signal ends the process.
+      const ignoreSignals = onEndSignal(() => {
+        ignoreSignals()
         stop.abort()
-      }
-      process.once('SIGINT', onSignal)
-      process.once('SIGTERM', onSignal)
+      })
       try {
         const filled = await ledger.admin.projections.fillVectors({
           signal: stop.signal,
@@ -38,8 +39,7 @@ export const projectionsVectors: CliCommand = {
           )
       } finally {
         progress.stop()
-        process.removeListener('SIGINT', onSignal)
-        process.removeListener('SIGTERM', onSignal)
+        ignoreSignals()
       }
     })
   },

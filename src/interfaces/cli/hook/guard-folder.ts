@@ -9,7 +9,7 @@ import { readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Condition } from '../../../domain/rules/read-rule.js'
 import type { RuleScope } from '../../../domain/rules/rule.js'
-import { isInFolder } from '../../../lib/is-in-folder.js'
+import { isInFolder, withoutCase } from '../../../lib/platform.js'
 import { isRecord } from '../../../lib/is-record.js'
 import { buildId } from '../../../lib/package-root.js'
 import { createFolder, removeIfEmpty, replaceFile } from './hook-folder.js'
@@ -128,7 +128,7 @@ const rulesOfConversations = (folder: string): readonly Found[] =>
 export const guardedConversations = (folder: string, ledger: string): readonly string[] =>
   rulesOfConversations(folder).flatMap(({ guarded }) => (guarded.ledger === ledger ? [guarded.origin] : []))
 
-/** A folder without links; the letters of Windows and macOS have no case. */
+/** A folder without links, to compare it. */
 function realFolder(path: string): string {
   let real = resolve(path)
   try {
@@ -136,7 +136,7 @@ function realFolder(path: string): string {
   } catch {
     // It does not exist any more, or not on this machine.
   }
-  return process.platform === 'win32' || process.platform === 'darwin' ? real.toLowerCase() : real
+  return withoutCase(real)
 }
 
 function appliesTo(scope: RuleScope, { origin, project }: GuardedRules, session: GuardedSession): boolean {

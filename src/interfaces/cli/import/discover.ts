@@ -1,8 +1,8 @@
 /** Finds transcripts of other programs in their default directories on this machine. */
 import { LedgerError } from '../../../lib/ledger-error.js'
 import { stat } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { resolve } from 'node:path'
+import { homeFolder } from '../../../lib/user-folders.js'
 import { importers } from '../../../application/importers/index.js'
 import { didYouMean, nameMeant } from '../../../domain/text/known-names.js'
 import { colours, count, line, many, printable, showTable } from '../output.js'
@@ -28,7 +28,7 @@ const exists = async (path: string): Promise<boolean> => (await stat(path).catch
 export const homesOf = (from: string | undefined): readonly string[] =>
   importers
     .filter(({ program }) => from === undefined || program === from)
-    .flatMap((importer) => importer.homes(process.env, homedir()))
+    .flatMap((importer) => importer.homes(process.env, homeFolder()))
 
 /** Scans the default directories of each program. A file found for several programs belongs to the first. */
 export async function discover(from: string | undefined): Promise<readonly Discovered[]> {
@@ -38,7 +38,7 @@ export async function discover(from: string | undefined): Promise<readonly Disco
     const { program, title } = importer
     if (from !== undefined && program !== from) continue
     const existingHomes: string[] = []
-    for (const home of importer.homes(process.env, homedir())) if (await exists(home)) existingHomes.push(home)
+    for (const home of importer.homes(process.env, homeFolder())) if (await exists(home)) existingHomes.push(home)
     const { files } = await planImport(existingHomes, program)
     const newFiles = files.filter((file) => file.program === program && !claimedPaths.has(resolve(file.path)))
     for (const { path } of newFiles) claimedPaths.add(resolve(path))

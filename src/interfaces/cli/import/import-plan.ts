@@ -1,7 +1,8 @@
 /** Selects the files of an import: named files and files in named directories, each with its program. */
 import { isLedgerError, LedgerError } from '../../../lib/ledger-error.js'
+import { isBelow } from '../../../lib/platform.js'
 import { lstat, readdir, realpath, stat } from 'node:fs/promises'
-import { join, relative, resolve, sep } from 'node:path'
+import { join, resolve } from 'node:path'
 import { importers, recognizeTranscript, type RecognizedTranscript } from '../../../application/importers/index.js'
 import { codeOf, sentenceOf } from '../../../ports/store-error.js'
 import { similarFile } from '../config/named-files.js'
@@ -53,10 +54,8 @@ export function ignoreRemoved(error: unknown): undefined {
 }
 
 /** Whether a path is inside a directory after its links are resolved. */
-async function staysIn(folder: string, path: string): Promise<boolean> {
-  const inside = relative(await realpath(folder), await realpath(path))
-  return inside !== '..' && !inside.startsWith(`..${sep}`)
-}
+const staysIn = async (folder: string, path: string): Promise<boolean> =>
+  isBelow(await realpath(path), await realpath(folder))
 
 /** The files of a directory, ordered by name. */
 async function* filesIn(folder: string, top: string, skip: (path: string) => void): AsyncGenerator<string> {

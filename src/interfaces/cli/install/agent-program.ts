@@ -82,14 +82,6 @@ export const guardAddition = (file: string, event: string, command: string | und
     ? []
     : [hookAddition(file, event, { command, timeout: HOOK_TIMEOUT_SECONDS }, { isStrict: true })]
 
-/** A shell of this user or of the system. On Windows, Node.js knows the shell of the system. */
-export const shellWith =
-  (shell: () => string | null): NonNullable<AgentProgram['shell']> =>
-  () =>
-    process.platform === 'win32'
-      ? [process.env['ComSpec'] ?? 'cmd.exe', '/d', '/s', '/c']
-      : [shell() ?? '/bin/sh', '-c']
-
 /**
  * How long an agent waits for a hook at most. The hook itself ends within 0.3 seconds, but on a loaded machine its
  * process may need seconds to start, and an agent that ends it never gets its note.

@@ -1,4 +1,5 @@
 /** Claude Code 2.1: hooks in `settings.json`, MCP servers of the user in `.claude.json`. */
+import { shellWith } from '../../../lib/platform.js'
 import { agentFolders } from '../../../lib/user-folders.js'
 import { join } from 'node:path'
 import {
@@ -6,7 +7,6 @@ import {
   HOOK_TIMEOUT_SECONDS,
   hookAddition,
   MCP_NAME,
-  shellWith,
   type AgentProgram,
   type HookMode,
 } from './agent-program.js'
@@ -14,7 +14,7 @@ import {
 export const claudeCode: AgentProgram = {
   name: 'claude-code',
   folder: agentFolders.claudeCode,
-  shell: shellWith(() => '/bin/sh'),
+  shell: () => shellWith(() => '/bin/sh', process.env),
   additions(folder, { hook, guard, mcp: [command, ...args] }, home) {
     const file = join(folder, 'settings.json')
     const isStrict = true

@@ -1,4 +1,5 @@
 /** Codex 0.12x: hooks in `hooks.json`, MCP servers in `config.toml`. */
+import { shellWith } from '../../../lib/platform.js'
 import { agentFolders } from '../../../lib/user-folders.js'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +8,6 @@ import {
   HOOK_TIMEOUT_SECONDS,
   hookAddition,
   MCP_NAME,
-  shellWith,
   type AgentProgram,
   type HookMode,
 } from './agent-program.js'
@@ -17,7 +17,7 @@ export const codex: AgentProgram = {
   name: 'codex',
   folder: agentFolders.codex,
   // The login shell of the user, from the list of users.
-  shell: shellWith(() => userInfo().shell),
+  shell: () => shellWith(() => userInfo().shell, process.env),
   additions(folder, { hook, guard, mcp: [command, ...args] }) {
     const file = join(folder, 'hooks.json')
     const isStrict = true

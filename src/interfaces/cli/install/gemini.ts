@@ -1,19 +1,13 @@
 /** Gemini CLI from 0.26: hooks and MCP servers in `settings.json`, which may have comments. */
+import { shellWith } from '../../../lib/platform.js'
 import { agentFolders } from '../../../lib/user-folders.js'
 import { join } from 'node:path'
-import {
-  HOOK_TIMEOUT_SECONDS,
-  hookAddition,
-  MCP_NAME,
-  shellWith,
-  type AgentProgram,
-  type HookMode,
-} from './agent-program.js'
+import { HOOK_TIMEOUT_SECONDS, hookAddition, MCP_NAME, type AgentProgram, type HookMode } from './agent-program.js'
 
 export const gemini: AgentProgram = {
   name: 'gemini',
   folder: agentFolders.gemini,
-  shell: shellWith(() => 'bash'),
+  shell: () => shellWith(() => 'bash', process.env),
   additions(folder, { hook, guard, mcp: [command, ...args] }) {
     const file = join(folder, 'settings.json')
     const isStrict = false

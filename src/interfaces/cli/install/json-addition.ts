@@ -2,6 +2,7 @@
  * Additions to JSON settings. An addition is one inserted text; all other bytes stay, with their comments and indentation.
  * Removing that text restores the file.
  */
+import { lineBreakOf } from '../../../lib/platform.js'
 import { getNodeValue, parseTree, type Node, type ParseError } from 'jsonc-parser'
 import { isDeepStrictEqual } from 'node:util'
 import type { Addition } from './installation.js'
@@ -110,7 +111,7 @@ export function addJson(text: string, addition: JsonAddition): Inserted | undefi
   const target = placeOf(parsed(text, addition), addition)
   if (hasAddition(target, addition)) return undefined
   const { container, missing } = target
-  const newline = text.includes('\r\n') ? '\r\n' : '\n'
+  const newline = lineBreakOf(text)
   const unit = unitOf(text)
   const outer = indentationAt(text, container.offset)
   const inner = `${outer}${unit}`

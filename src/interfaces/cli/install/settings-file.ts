@@ -1,4 +1,5 @@
 /** Reads settings files of other programs, and replaces several of them in one step. */
+import { hasModes } from '../../../lib/platform.js'
 import { constants } from 'node:fs'
 import { lstat, mkdir, open, readdir, rm, rmdir, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -79,7 +80,7 @@ async function writeDraft(drafts: Map<string, FileDraft>, { path, mode }: Settin
   drafts.set(path, draft)
   await draft.file.writeFile(text)
   // The umask does not apply.
-  await draft.file.chmod(mode)
+  if (hasModes()) await draft.file.chmod(mode)
   await draft.finish()
 }
 

@@ -1,4 +1,5 @@
 /** An addition to TOML settings: a table between comment lines at the end of the file, which changes nothing before it. */
+import { lineBreakOf } from '../../../lib/platform.js'
 import type { Addition } from './installation.js'
 import type { Inserted } from './json-addition.js'
 import { unusable } from './settings-file.js'
@@ -12,7 +13,7 @@ const pattern = (name: string): string => `(?:${name}|"${name}"|'${name}')`
 
 /** Adds the table. Undefined if the file has the same block. */
 export function addToml(text: string, { file, table: [parent, name], lines }: TomlAddition): Inserted | undefined {
-  const newline = text.includes('\r\n') ? '\r\n' : '\n'
+  const newline = lineBreakOf(text)
   const block = [BEGIN, `[${parent}.${name}]`, ...lines, END, ''].join(newline)
   if (text.includes(block)) return undefined
   const isTaken = new RegExp(

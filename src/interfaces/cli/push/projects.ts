@@ -3,8 +3,9 @@
  * directory in which its program began it, or, if the program recorded none, to the directory of its file.
  */
 import { LedgerError } from '../../../lib/ledger-error.js'
+import { isBelow } from '../../../lib/platform.js'
 import { realpath, stat } from 'node:fs/promises'
-import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import type { TranscriptItem } from '../../../application/importers/transcript.js'
 
 /** The name of excluded conversations in the counts of an import. */
@@ -36,10 +37,7 @@ async function withoutLinks(path: string): Promise<string | undefined> {
 export async function isInside(folders: readonly string[], path: string): Promise<boolean> {
   const real = isAbsolute(path) ? await withoutLinks(path) : undefined
   if (real === undefined) return false
-  return folders.some((folder) => {
-    const inside = relative(folder, real)
-    return inside === '' || (inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside))
-  })
+  return folders.some((folder) => isBelow(real, folder))
 }
 
 /** Selects the items of one transcript that may be sent. */

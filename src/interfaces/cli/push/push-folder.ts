@@ -5,6 +5,7 @@ import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { connect, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { socketAddress } from '../../../lib/platform.js'
 import { ownFolder } from '../../../lib/user-folders.js'
 import { removeDrafts, replaceFile } from '../../../ports/file-draft.js'
 import { PRIVATE_FOLDER } from '../../../ports/private-files.js'
@@ -20,7 +21,7 @@ export const defaultFolder = (url: string, scope: string | undefined): string =>
 /** A socket that the operating system closes with its process, whatever ends it. */
 async function lock(folder: string): Promise<Server> {
   const name = `context-ledger-push-${digest(resolve(folder))}`
-  const address = process.platform === 'win32' ? `\\\\.\\pipe\\${name}` : join(tmpdir(), `${name}.sock`)
+  const address = socketAddress(name, [join(tmpdir(), `${name}.sock`)])
   for (let attempt = 1; ; attempt += 1) {
     const server = createServer((socket) => socket.end())
     const error = await new Promise<unknown>((done) => {

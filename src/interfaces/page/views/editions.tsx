@@ -1,7 +1,7 @@
 /** The editions of a conversation, and the comparison of an edition with the active context. */
 import type { Child } from 'hono/jsx'
 import type { Edition, EditionComparison, EditionOfConversation, EditionReport } from '../../../library/ledger.js'
-import { shellWord } from '../../../lib/shell-word.js'
+import { shellWord } from '../../../lib/platform.js'
 import { conversationLink, link } from '../links.js'
 import { turnText, type Places } from './places.js'
 import { TextDifference } from './text-difference.js'
