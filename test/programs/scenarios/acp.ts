@@ -91,8 +91,8 @@ async function recordedOf(trial: Trial, sessionId: string, lastText: string): Pr
 
 async function loggedOf(trial: Trial, sessionId: string): Promise<readonly string[]> {
   const { stdout } = await trial.ledger('log', `acp/${sessionId}`, '--json')
-  return stdout.split('\n').flatMap((line) => {
-    const event = fieldsOf(jsonOf(line))
+  return listOf(fieldsOf(jsonOf(stdout))['events']).flatMap((recorded) => {
+    const event = fieldsOf(recorded)
     const data = fieldsOf(event['data'])
     if (event['type'] !== 'MessageAppended') return []
     const calls = listOf(data['toolCalls']).map((call) => `→ ${String(fieldsOf(fieldsOf(call)['function'])['name'])}`)
@@ -150,7 +150,6 @@ async function noted(
   words: readonly string[],
 ): Promise<{ readonly model: number; readonly prompts: number }> {
   const from = trial.model.requests.length
-  const { tokensToCompact } = trial.agent
   const notesIn = (): number => {
     const last = trial.model.requests.slice(from).at(-1)?.request
     const texts = last?.messages.flatMap(({ role, texts: said }) => (role === 'user' ? said : [])) ?? []
@@ -158,13 +157,13 @@ async function noted(
   }
   let prompts = 0
   await edit(trial, words, function* () {
-    yield `${RULE} [[four: read notes.txt | say Read. @${String(tokensToCompact)}]]`
-    yield 'More. [[five: say More. @9000]]'
+    yield `${RULE} [[four: read notes.txt | say Read. @100000]]`
+    yield '/compact'
     while (notesIn() === 0 && prompts < PROMPTS_FOR_NOTE) {
       prompts += 1
-      yield `On ${String(prompts)}. [[go${String(prompts)}: ls | ls | ls | say On. @9000]]`
+      yield `On ${String(prompts)}. [[go${String(prompts)}: ls | ls | ls | say On. ]]`
     }
-    yield 'Last. [[last: say Done. @9000]]'
+    yield 'Last. [[last: say Done. ]]'
   })
   return { model: notesIn(), prompts }
 }
