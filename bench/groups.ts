@@ -19,6 +19,7 @@ export const groups: Readonly<Record<string, () => Promise<{ group: Group }>>> =
   cli: async () => await import('./cli.js'),
   commands: async () => await import('./commands.js'),
   guard: async () => await import('./guard.js'),
+  acp: async () => await import('./acp.js'),
   page: async () => await import('./page.js'),
   service: async () => await import('./service.js'),
   neighbours: async () => await import('./neighbours.js'),
