@@ -17,6 +17,7 @@ import type { AgentProgram } from './agent.js'
 import { AGENTS } from './agents/index.js'
 import { installNode24, installProgram, UNAVAILABLE, type Installed } from './installation.js'
 import type { Scenario } from './scenario.js'
+import { compactorScenario } from './scenarios/compactor.js'
 import { guardScenario } from './scenarios/guard.js'
 import { handoffScenario } from './scenarios/handoff.js'
 import { hooksScenario } from './scenarios/hooks.js'
@@ -33,6 +34,7 @@ const SCENARIOS: readonly Scenario[] = [
   proxyScenario,
   handoffScenario,
   guardScenario,
+  compactorScenario,
 ]
 
 const flags = process.argv.slice(2).filter((word) => word.startsWith('--'))
