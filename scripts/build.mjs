@@ -88,6 +88,7 @@ const entries = () => [
   'src/interfaces/cli/hook/main.ts',
   'src/interfaces/cli/hook/worker-main.ts',
   'src/interfaces/cli/acp/recorder-main.ts',
+  'src/interfaces/cli/hook/compact-main.ts',
   'src/interfaces/cli/hook/guarded-rules.ts',
   'src/interfaces/cli/hook/second-look.ts',
 ]

@@ -71,7 +71,7 @@ async function countLost(ledger: Ledger): Promise<void> {
 }
 
 /** Runs a command for another process. Resolves to its output, or to undefined if that process has to run it itself. */
-export type RunCommand = (store: string, command: unknown) => Promise<unknown>
+export type RunCommand = (store: string, command: unknown, ledger: Ledger) => Promise<unknown>
 
 /**
  * Serves readers of a folder and runs commands for them. Resolves after the folder is closed; immediately if another
@@ -94,7 +94,7 @@ export async function runResident(
       onReaders: (count) => {
         attendance.setReaders(count)
       },
-      onRun: async (command) => await run(store, command),
+      onRun: async (command) => await run(store, command, ledger),
       onYield: () => {
         attendance.yield()
       },

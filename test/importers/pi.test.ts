@@ -610,3 +610,32 @@ describe('the tree of a session', () => {
     })
   })
 })
+
+describe('a compaction whose summary an extension made', () => {
+  const compacted = (more: object): object => {
+    const records = [
+      header(),
+      user('a', null, 'Book berth 7.'),
+      answer('b', 'a', 'Booked.'),
+      compaction('c', 'b', more),
+    ]
+    return ofKind(read(records), 'compaction')[0] ?? {}
+  }
+
+  it('names the ledger, why pi compacted, and how long the summary took', () => {
+    const details = { madeBy: 'context-ledger', reason: 'threshold', durationMs: 310 }
+    expect(compacted({ fromHook: true, details })).toMatchObject({
+      madeBy: 'context-ledger',
+      trigger: 'auto',
+      durationMs: 310,
+    })
+  })
+
+  it('names no extension that has no name', () => {
+    expect(compacted({ fromHook: true, details: { readFiles: [] } })).toMatchObject({
+      madeBy: 'extension',
+      trigger: 'unknown',
+    })
+    expect(compacted({ fromHook: false })).not.toHaveProperty('madeBy')
+  })
+})

@@ -3,6 +3,7 @@ import { spawn, spawnSync, type ChildProcessWithoutNullStreams } from 'node:chil
 import { once } from 'node:events'
 import { posixWord } from '../../src/lib/platform.js'
 import { readdir, readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 
 export interface ProcessResult {
   readonly status: number | null
@@ -84,6 +85,17 @@ function typeKeys({ stdin, stdout }: ChildProcessWithoutNullStreams, keys: reado
 export function hasTerminal(): boolean {
   const { status, stdout } = spawnSync('script', ['--version'], { encoding: 'utf8' })
   return status === 0 && stdout.includes('util-linux')
+}
+
+/** The ids of processes of a HOME that have this word in their command line. None where there is no `/proc`. */
+export async function processesOf(home: string, word: string): Promise<readonly number[]> {
+  const found: number[] = []
+  for (const name of await readdir('/proc').catch(() => [])) {
+    if (!/^\d+$/u.test(name)) continue
+    const command = await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '')
+    if (command.includes(word) && command.includes(dirname(home))) found.push(Number(name))
+  }
+  return found
 }
 
 /** Ends the processes of a HOME that left their process group. Does nothing where there is no `/proc`. */

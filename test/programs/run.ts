@@ -18,6 +18,7 @@ import { AGENTS } from './agents/index.js'
 import { installNode24, installProgram, UNAVAILABLE, type Installed } from './installation.js'
 import type { Scenario } from './scenario.js'
 import { acpScenario } from './scenarios/acp.js'
+import { compactorScenario } from './scenarios/compactor.js'
 import { guardScenario } from './scenarios/guard.js'
 import { handoffScenario } from './scenarios/handoff.js'
 import { hooksScenario } from './scenarios/hooks.js'
@@ -35,6 +36,7 @@ const SCENARIOS: readonly Scenario[] = [
   handoffScenario,
   guardScenario,
   acpScenario,
+  compactorScenario,
 ]
 
 const flags = process.argv.slice(2).filter((word) => word.startsWith('--'))

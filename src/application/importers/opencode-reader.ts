@@ -5,6 +5,7 @@
  * A compaction is a user's message with a part `compaction`, followed by an answer that is a summary. The context after
  * it is a fixed question, the summary, and the messages from `tail_start_id` on.
  */
+import { OWN_COMPACTOR, OWN_SUMMARY_BEGINNING } from '../../domain/values/own-compactor.js'
 import { isRecord } from '../../lib/is-record.js'
 import type { MessageBody } from '../../domain/values/message.js'
 import { textIn } from '../../lib/text-in.js'
@@ -264,6 +265,8 @@ function* compact(
     ...(created === undefined || completed === undefined ? {} : { durationMs: Math.max(0, completed - created) }),
     model: info.modelID,
     usage: usageOf(info.tokens, info.cost),
+    // opencode does not write which plugin changed a text.
+    ...(text.startsWith(OWN_SUMMARY_BEGINNING) ? { madeBy: OWN_COMPACTOR } : {}),
     where,
   }
 }

@@ -5,6 +5,7 @@
  */
 import { isRecord } from '../../lib/is-record.js'
 import { sentenceOf } from '../../ports/store-error.js'
+import { OWN_COMPACTOR } from '../../domain/values/own-compactor.js'
 import { messageHash, type MessageBody } from '../../domain/values/message.js'
 import { isTooDeep, MAX_LEVELS } from '../../lib/nesting.js'
 import { textIn } from '../../lib/text-in.js'
@@ -189,6 +190,24 @@ function retainedBy(state: State, entry: Entry, value: Fields): Retained {
     : unknown
 }
 
+/** The details of a compaction whose summary an extension of this package made. */
+const ownDetails = (details: unknown): Fields | undefined =>
+  isRecord(details) && details['madeBy'] === OWN_COMPACTOR ? details : undefined
+
+/** pi does not write why it compacted; the details of our extension have it. */
+function triggerOf(details: Fields | undefined): CompactionItem['trigger'] {
+  switch (details?.['reason']) {
+    case 'manual':
+      return 'manual'
+    case 'threshold':
+      return 'auto'
+    case 'overflow':
+      return 'overflow'
+    default:
+      return 'unknown'
+  }
+}
+
 function compaction(state: State, entry: Entry, value: Fields, at: string | undefined): CompactionItem {
   const retained = retainedBy(state, entry, value)
   const coversMissing = state.isSliced && !pathTo(entry.parent).some(({ kind }) => kind === 'compaction')
@@ -199,11 +218,12 @@ function compaction(state: State, entry: Entry, value: Fields, at: string | unde
   const system = messageIn(value['systemMessage'])
   const tokensBefore = countIn(value['tokensBefore'])
   const usage = usageOf(value['usage'])
+  const details = ownDetails(value['details'])
   return {
     kind: 'compaction',
     sourceId: entry.id,
     at,
-    trigger: 'unknown',
+    trigger: triggerOf(details),
     summary: summaryFrom(summary),
     context: [
       ...(system?.body.role === 'system' ? inserted(system.body) : []),
@@ -217,6 +237,8 @@ function compaction(state: State, entry: Entry, value: Fields, at: string | unde
     ...(tokensBefore === undefined ? {} : { tokensBefore }),
     ...(state.model === undefined ? {} : { model: state.model }),
     ...(usage === undefined ? {} : { usage }),
+    ...(details === undefined ? {} : { durationMs: countIn(details['durationMs']) }),
+    ...(value['fromHook'] === true ? { madeBy: details === undefined ? 'extension' : OWN_COMPACTOR } : {}),
     where: entry.where,
   }
 }

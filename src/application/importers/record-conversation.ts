@@ -284,6 +284,7 @@ export class ConversationRecording {
             durationMs: countOf(item.durationMs),
             model: item.model,
             usage: usageOf(item.usage),
+            madeBy: item.madeBy,
           }),
           where: toSourcePlace(where),
         }),

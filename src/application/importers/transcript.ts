@@ -140,6 +140,8 @@ export interface CompactionItem {
   readonly durationMs?: number | undefined
   readonly model?: string | undefined
   readonly usage?: Usage | undefined
+  /** The extension that made the summary in place of the program. */
+  readonly madeBy?: string | undefined
   readonly where: SourceLocation
 }
 

@@ -146,7 +146,7 @@ function linesOf(groups: readonly GroupLine[]): string[] {
  * The items as text: at most `maxTokens`, the most important ones if not all fit.
  * @returns undefined if there are none
  */
-function stateText(state: WorkingState, maxTokens: number, estimator: Estimator): string | undefined {
+export function stateText(state: WorkingState, maxTokens: number, estimator: Estimator): string | undefined {
   const groups = groupsOf(state)
   const all = textOf(
     groups.map((group) => ({ group, line: groupLine(group) })),

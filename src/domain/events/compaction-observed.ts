@@ -64,6 +64,8 @@ export const compactionObserved = defineEvent({
       durationMs: z.number().nonnegative().optional(),
       model: z.string().optional(),
       usage: reportedUsageSchema.optional(),
+      /** The extension that made the summary in place of the program: `context-ledger`; `extension` if it has no name. */
+      madeBy: z.string().optional(),
     }),
     where: whereSchema,
     /** True if the texts were erased. A reader adds it if the key is destroyed. */
@@ -83,7 +85,8 @@ export const compactionObserved = defineEvent({
         : summary.kind === 'opaque'
           ? 'a summary that is not readable'
           : 'no summary'
-    return `${printable(program)} compacted (${trigger}): ${removed} removed${unstated}, ${countText(keptIn(context))} kept${tokens}: ${text} (${sourceText(where)})`
+    const maker = told.madeBy === undefined ? '' : `, summary by ${printable(told.madeBy)}`
+    return `${printable(program)} compacted (${trigger}${maker}): ${removed} removed${unstated}, ${countText(keptIn(context))} kept${tokens}: ${text} (${sourceText(where)})`
   },
   describeShortly: ({ covered, context, summary, told }) => {
     const tokens = told.tokensBefore === undefined ? '' : `, of ${countText(told.tokensBefore)} tokens`

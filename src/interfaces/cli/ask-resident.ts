@@ -66,7 +66,8 @@ function endAfter(socket: Socket, ms: number): () => void {
   }
 }
 
-async function ask(address: string, request: CommandRequest): Promise<CommandOutput | undefined> {
+/** Sends a request to the process at a socket. Undefined if it does not run it, or not in time. */
+async function ask(address: string, command: unknown): Promise<unknown> {
   const socket = connect(address)
   // An error ends the messages.
   socket.on('error', () => undefined)
@@ -74,18 +75,27 @@ async function ask(address: string, request: CommandRequest): Promise<CommandOut
   let forget = endAfter(socket, ACCEPT_MS)
   try {
     await messages.next()
-    await sendFrame(socket, { kind: 'run', command: request })
+    await sendFrame(socket, { kind: 'run', command })
     const { value: accepted } = await messages.next()
     if (!isObject(accepted) || accepted['isAccepted'] !== true) return undefined
     forget()
     forget = endAfter(socket, RUN_MS)
     const { value: answer } = await messages.next()
-    // Both ends have the same build.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    return isObject(answer) ? (answer['output'] as CommandOutput | undefined) : undefined
+    return isObject(answer) ? answer['output'] : undefined
   } finally {
     forget()
     socket.destroy()
+  }
+}
+
+/** Sends a request of a hook to the resident reader of a directory. Undefined if there is none, or it cannot answer. */
+export async function askResidentOf(directory: string, request: unknown): Promise<unknown> {
+  try {
+    const address = await residentSocket(directory)
+    return address === undefined ? undefined : await ask(address, request)
+  } catch {
+    // It has just ended.
+    return undefined
   }
 }
 
@@ -103,14 +113,17 @@ export async function askResident(words: readonly string[]): Promise<CommandOutp
   try {
     const address = await residentSocket(await directoryOf(words, env))
     if (address === undefined) return undefined
-    return await ask(address, {
+    const request: CommandRequest = {
       words,
       cwd: process.cwd(),
       env: { ...env },
       node: process.version,
       stdout: featuresOf(process.stdout),
       stderr: featuresOf(process.stderr),
-    })
+    }
+    // Both ends have the same build.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    return (await ask(address, request)) as CommandOutput | undefined
   } catch {
     // There is no resident reader, or it has just ended.
     return undefined

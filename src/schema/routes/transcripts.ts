@@ -86,6 +86,7 @@ const item = z
       durationMs: amount,
       model: z.string().optional(),
       usage: usage.optional(),
+      madeBy: z.string().optional(),
       where,
     }),
     z.strictObject({ kind: z.literal('withdrawal'), sourceIds: z.array(id), at: time, where }),

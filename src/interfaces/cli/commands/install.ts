@@ -13,6 +13,11 @@ export const install: CliCommand = {
       describe:
         'Ask before a call that would break a confirmed rule. With `deny`, the call does not run; `off` removes the guard [default: ask]',
     },
+    compact: {
+      type: 'string',
+      describe:
+        'Make the summaries of pi and opencode from the ledger when they compact; the program makes them itself if that fails or takes 2 s. `off` ends it',
+    },
     remove: toggle('Remove what was installed; without --agent, from all programs'),
     yes: toggle('Write without asking for confirmation'),
   },
@@ -21,6 +26,7 @@ export const install: CliCommand = {
     ['$0 install --agent claude-code', 'show the change, ask, and write it'],
     ['$0 install --check', 'does a note arrive? One line for each program'],
     ['$0 install --agent claude-code --guard', 'also ask before a call that would break a confirmed rule'],
+    ['$0 install --agent pi --compact', 'also make the summaries of pi from the ledger'],
     ['$0 install --remove --yes', 'remove everything that was installed'],
   ],
   async run(args) {
@@ -31,6 +37,7 @@ export const install: CliCommand = {
       checks: args.is('check'),
       removes: args.is('remove'),
       guard: args.text('guard'),
+      compact: args.text('compact'),
       yes: args.is('yes'),
       json: args.json,
     })

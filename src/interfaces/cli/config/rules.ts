@@ -2,7 +2,7 @@ import type { Config } from './load-config.js'
 import { readNamed } from './named-files.js'
 
 /** The rules in a text: one on each line. Empty lines and lines that begin with `#` are comments. */
-const rulesIn = (content: string): string[] =>
+export const rulesIn = (content: string): string[] =>
   content
     .split('\n')
     .map((row) => row.replace(/^\s*[-*]\s+/u, '').trim())

@@ -15,7 +15,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { isRecord } from '../../../lib/is-record.js'
 import { ownFolder } from '../../../lib/user-folders.js'
 import { codeOf } from '../../../ports/store-error.js'
@@ -214,7 +214,12 @@ export function removeIfEmpty(folder: string): void {
 }
 
 /** The directory of exports of a program without transcript files. They are deleted after the import. */
-export const exportsFolder = (folder: string): string => join(folder, 'exports')
+const exportsFolder = (folder: string): string => join(folder, 'exports')
+
+/** Removes the export of a session; a transcript of the program stays. */
+export function removeExport(folder: string, transcript: string): void {
+  if (!relative(exportsFolder(folder), transcript).startsWith('..')) rmSync(transcript, { force: true })
+}
 
 /** Deletes notes and exports older than a day: their sessions have ended. */
 export function deleteOldFiles(folder: string, now: number): void {

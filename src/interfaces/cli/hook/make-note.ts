@@ -2,8 +2,7 @@
  * Makes the note of a session: waits until the compaction is in its transcript, imports it, and recalls the content that
  * the agent's context misses. The ledger is open only for that, so that other processes can write.
  */
-import { rmSync, statSync } from 'node:fs'
-import { relative } from 'node:path'
+import { statSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sentenceOf } from '../../../ports/store-error.js'
 import { plainContentId } from '../../../application/importers/content-id.js'
@@ -19,12 +18,12 @@ import { WAIT_MS } from './run-hook.js'
 import {
   beginPending,
   endPending,
-  exportsFolder,
   hasUnreadEnd,
   lastNoted,
   logProblem,
   readPending,
   releaseNote,
+  removeExport,
   removeNote,
   takeEnd,
   writeNote,
@@ -52,12 +51,12 @@ const TOLERANCE_MS = 120_000
 const ENDED_TOLERANCE_MS = 720_000
 
 /** Calls `work` with the ledger of the installation. */
-type OpenLedger = <T>(
+export type OpenLedger = <T>(
   needs: { readonly reads: boolean },
   work: (ledger: Ledger, rules: readonly string[]) => Promise<T>,
 ) => Promise<T>
 
-function openInstalled(folder: string, agent: string): OpenLedger {
+export function openInstalled(folder: string, agent: string): OpenLedger {
   const { store, rules } = readInstallation(folder, agent)
   const flags = { store, resident: 'off', ...(rules === undefined ? {} : { rules }) }
   return async (needs, work) =>
@@ -293,11 +292,6 @@ async function answerCanary(sessionId: string, open: OpenLedger): Promise<string
   } catch (error) {
     return canaryNote(sessionId, isLedgerError(error, 'NoLedger') ? undefined : sentenceOf(error))
   }
-}
-
-/** Removes the export of a session; a transcript of the program stays. */
-function removeExport(folder: string, transcript: string): void {
-  if (!relative(exportsFolder(folder), transcript).startsWith('..')) rmSync(transcript, { force: true })
 }
 
 /** Makes one note. A problem is logged; the agent then continues without a note. */

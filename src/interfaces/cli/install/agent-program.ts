@@ -19,6 +19,11 @@ export interface InstalledCommands {
   readonly folder: string
   /** The guard; undefined if it is not installed. */
   readonly guard?: InstalledGuard | undefined
+  /**
+   * The command that makes summaries for the program, without a shell, for the name of a program. Undefined if the program
+   * makes them itself.
+   */
+  readonly compactor?: ((agent: string) => readonly [string, ...string[]]) | undefined
 }
 
 /** The commands of the guard, each for the name of a program. */
@@ -37,6 +42,8 @@ export interface LoadedPlugin {
   readonly reportCompaction: () => unknown
   /** Sends a prompt of the user. Returns the text that the plugin adds to it. */
   readonly prompt: () => Promise<string | undefined>
+  /** Begins a compaction. Returns the summary that the plugin makes for it. */
+  readonly compact: () => Promise<string | undefined>
   /** Begins a call of the shell. Returns why the plugin does not let it run. */
   readonly run: (command: string) => Promise<string | undefined>
 }
@@ -52,6 +59,8 @@ export interface AgentProgram {
   readonly shell?: () => readonly [string, ...string[]]
   /** Loads what the file of a plugin exports, for one session. Undefined if it has another form. */
   readonly loadPlugin?: (exports: unknown, sessionId: string) => Promise<LoadedPlugin | undefined>
+  /** Whether a plugin can make the summaries of the program. */
+  readonly compacts?: true
   /** Why the program does not run hooks that work. */
   readonly obstacle?: (additions: readonly Addition[]) => string | undefined
   /** A step for the user after the installation. */

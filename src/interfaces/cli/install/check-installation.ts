@@ -73,7 +73,7 @@ async function checkAddition(
   program: AgentProgram,
   addition: Addition,
   folder: string,
-  hasGuard: boolean,
+  parts: { readonly hasGuard: boolean; readonly compacts: boolean },
   findings: Findings,
 ): Promise<void> {
   const { file } = addition
@@ -81,7 +81,7 @@ async function checkAddition(
   if (addition.kind === 'file') {
     if (text === undefined) findings.add('the plugin', { problem: `${file} does not exist` })
     else {
-      findings.add('the plugin', await checkPlugin(program, text, folder, hasGuard))
+      findings.add('the plugin', await checkPlugin(program, text, folder, parts))
       findings.hasPlugin = true
     }
     return
@@ -119,12 +119,12 @@ async function checkAddition(
 /** Checks all that was installed for a program. */
 export async function checkInstallation(
   program: AgentProgram,
-  { written, guard }: Installation,
+  { written, guard, compacts }: Installation,
   folder: string,
 ): Promise<InstallationCheck> {
   const findings = new Findings()
-  for (const { addition } of written.toReversed())
-    await checkAddition(program, addition, folder, guard !== undefined, findings)
+  const options = { hasGuard: guard !== undefined, compacts: compacts === true }
+  for (const { addition } of written.toReversed()) await checkAddition(program, addition, folder, options, findings)
   const { problems, ledgerProblems } = findings
   const broken = [...problems].map(([problem, parts]) => `${parts.join(', ')}: ${problem}`)
   const obstacle = broken.length === 0 ? program.obstacle?.(written.map(({ addition }) => addition)) : undefined

@@ -20,7 +20,7 @@ export async function checkPlugin(
   program: AgentProgram,
   text: string,
   folder: string,
-  hasGuard: boolean,
+  { hasGuard, compacts }: { readonly hasGuard: boolean; readonly compacts: boolean },
 ): Promise<Arrival> {
   const sessionId = createCanaryId()
   const start = performance.now()
@@ -36,6 +36,8 @@ export async function checkPlugin(
       )
       if (reason?.includes(CANARY_RULE) !== true) return { problem: 'the guard did not answer' }
     }
+    if (compacts && (await plugin.compact())?.includes(sessionId) !== true)
+      return { problem: 'it got no summary within 2 s' }
     await plugin.reportCompaction()
     while (performance.now() < start + CANARY_MS) {
       const note = await plugin.prompt()

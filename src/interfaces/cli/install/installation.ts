@@ -43,6 +43,8 @@ const installationSchema = z.object({
   rules: z.string().optional(),
   /** What the guard does; absent if it is not installed. */
   guard: z.enum(GUARD_ACTIONS).optional(),
+  /** The plugin makes the summaries of the program. */
+  compacts: z.literal(true).optional(),
   /** Additions in the order in which they were written, each with the text that was inserted into the file. */
   written: z.array(z.object({ addition: additionSchema, insertion: z.string().min(1) })).readonly(),
   /** Files that did not exist before. */

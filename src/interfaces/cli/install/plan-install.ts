@@ -32,6 +32,8 @@ export interface InstallWorld {
   readonly rules?: string | undefined
   /** What the guard does; undefined without it. */
   readonly guard?: GuardAction | undefined
+  /** Whether the plugin makes the summaries of the program. */
+  readonly compacts?: true | undefined
   /** Installations of all programs. */
   readonly installations: readonly Installation[]
 }
@@ -114,7 +116,7 @@ function missingFolders(file: string): string[] {
 
 /** Plans the installation for a program. It replaces an earlier one, for example of another version. */
 export async function planInstall(program: AgentProgram, world: InstallWorld): Promise<InstallPlan> {
-  const { environment, home, commands, store, rules, guard, folder } = world
+  const { environment, home, commands, store, rules, guard, compacts, folder } = world
   const { name: agent } = program
   const texts = new Texts()
   const before = findInstallation(folder, agent)
@@ -142,7 +144,7 @@ export async function planInstall(program: AgentProgram, world: InstallWorld): P
     installation: {
       agent,
       store,
-      ...withoutUndefined({ rules, guard }),
+      ...withoutUndefined({ rules, guard, compacts }),
       written,
       newFiles,
       newFolders: [...new Set(newFolders)],

@@ -6,7 +6,7 @@ import type { InstalledCommands, InstalledGuard } from './agent-program.js'
  * note for the program can be slower than the program waits, or outlive it, and the note is then lost or late. Nothing of
  * it throws or waits. `takeNote` calls `report` if an earlier process of the program ended before its report was read.
  */
-export const pluginSource = ({ hookWords, folder, guard }: InstalledCommands, agent: string): string => `\
+export const pluginSource = ({ hookWords, folder, guard, compactor }: InstalledCommands, agent: string): string => `\
 // Written by \`context-ledger install\`; \`context-ledger install --remove\` removes it.
 // After a compaction, it gives the agent a note with recorded content that its context lost.
 import { spawn } from 'node:child_process'
@@ -75,7 +75,7 @@ const takeNote = (id, report) => {
     // There is no note.
   }
 }
-${guard === undefined ? '' : guardSource(guard, agent)}`
+${guard === undefined ? '' : guardSource(guard, agent)}${compactor === undefined ? '' : compactorSource(compactor(agent))}`
 
 /**
  * The part of a plugin that asks the guard about a call before it runs. Resolves with nothing if the call may run, or if
@@ -107,6 +107,55 @@ const askGuard = (id, transcript, cwd, call, isFirstLook = false) =>
       const session = { hook_event_name: 'PreToolUse', session_id: id, transcript_path: transcript, cwd }
       const about = { tool_use_id: call.id, tool_name: call.name, tool_input: call.input }
       child.stdin.end(JSON.stringify({ ...session, ...about, first_look: isFirstLook }))
+    } catch {
+      resolve(undefined)
+    }
+  })
+`
+
+/** How long a program waits for a summary before it makes its own. */
+const SUMMARY_MS = 2_000
+
+/**
+ * The part of a plugin that asks for a summary. Resolves with nothing if there is none: the program then compacts by
+ * itself. A process that answers late goes on, and records the session.
+ */
+const compactorSource = (words: readonly string[]): string => `
+const compactorWords = ${JSON.stringify(words)}
+/** How long the program waits before it makes its own summary. */
+const SUMMARY_MS = ${String(SUMMARY_MS)}
+
+/** Asks for a summary of the records that leave the context. */
+const askCompactor = (id, transcript, records, { windowTokens, signal, mode = [], limitMs = SUMMARY_MS } = {}) =>
+  new Promise((resolve) => {
+    try {
+      const [program, ...words] = compactorWords
+      const stdio = ['pipe', 'pipe', 'ignore']
+      const child = spawn(program, [...words, ...mode], { stdio, detached: true, windowsHide: true })
+      let text = ''
+      const end = () => {
+        clearTimeout(timer)
+        child.stdout.destroy()
+        child.unref()
+        try {
+          const answer = JSON.parse(text)
+          resolve(answer.kind === 'made' ? answer : undefined)
+        } catch {
+          resolve(undefined)
+        }
+      }
+      const timer = setTimeout(end, limitMs)
+      signal?.addEventListener('abort', end, { once: true })
+      child.on('error', end)
+      child.stdin.on('error', () => {})
+      child.stdout.on('error', () => {})
+      child.stdout.on('end', end)
+      child.stdout.on('data', (data) => {
+        text += data
+        if (text.endsWith('\\n')) end()
+      })
+      const session = { session_id: id, transcript_path: transcript, records, window_tokens: windowTokens }
+      child.stdin.end(JSON.stringify(session))
     } catch {
       resolve(undefined)
     }

@@ -37,6 +37,8 @@ export interface InstallOptions {
   readonly removes: boolean
   /** What the guard does; empty for the default, undefined without it. */
   readonly guard: string | undefined
+  /** Whether plugins make summaries: empty, or `off`; undefined to leave it as it is. */
+  readonly compact: string | undefined
   readonly yes: boolean
   readonly json: boolean
 }
@@ -101,11 +103,26 @@ function guardChoiceOf(given: string | undefined): GuardAction | 'off' | undefin
   return action
 }
 
+/** Whether the plugin of a program makes its summaries; undefined to leave it as it is. */
+function compactChoiceOf(given: string | undefined, program: AgentProgram, isAuto: boolean): 'on' | 'off' | undefined {
+  if (given === undefined) return undefined
+  if (given === 'off') return 'off'
+  if (given !== '') throw new LedgerError('Usage', `--compact ${JSON.stringify(given)} is not \`off\``)
+  if (program.compacts === true) return 'on'
+  if (isAuto) return undefined
+  const able = agentPrograms.filter(({ compacts }) => compacts === true).map(({ name }) => titleOfProgram(name))
+  throw new LedgerError(
+    'Usage',
+    `--compact: ${titleOfProgram(program.name)} does not let a plugin make its summaries; ${able.join(' and ')} do`,
+  )
+}
+
 /** The commands that settings of agents name. */
 function commandsFor(
   store: string,
   rules: string | undefined,
   action: GuardAction | undefined,
+  compacts: true | undefined,
   folder: string,
 ): InstalledCommands {
   const node = process.execPath
@@ -119,6 +136,10 @@ function commandsFor(
     hookWords,
     hook: (agent, mode) => hookCommand(hookWords, agent, mode),
     guard: action === undefined ? undefined : guardFor(action, rules, folder),
+    compactor:
+      compacts === undefined
+        ? undefined
+        : (agent) => [node, builtFile('src', 'interfaces', 'cli', 'hook', 'compact-main.js'), folder, agent],
   }
 }
 
@@ -155,9 +176,12 @@ async function chosenPlans(flags: Flags, options: InstallOptions, folder: string
   }
   const plans: InstallPlan[] = []
   for (const program of programs) {
-    const guard = choice === 'off' ? undefined : (choice ?? findInstallation(folder, program.name)?.guard)
-    const commands = commandsFor(store, rules, guard, folder)
-    plans.push(await planInstall(program, { ...world, guard, commands }))
+    const before = findInstallation(folder, program.name)
+    const guard = choice === 'off' ? undefined : (choice ?? before?.guard)
+    const compact = compactChoiceOf(options.compact, program, options.isAuto)
+    const compacts = compact === undefined ? before?.compacts : compact === 'on' ? true : undefined
+    const commands = commandsFor(store, rules, guard, compacts, folder)
+    plans.push(await planInstall(program, { ...world, guard, compacts, commands }))
   }
   return plans
 }
@@ -281,12 +305,22 @@ export async function runInstall(flags: Flags, options: InstallOptions): Promise
   const isApproved = yes || plans.length === 0 || (!json && (await confirmed(removes ? 'remove?' : 'write?')))
   if (isApproved) for (const plan of plans) await carryOut(plan, folder)
   if (isApproved && existsSync(folder)) await keepGuard(folder)
+  if (isApproved) await createLedgers(plans)
   if (json) await line(toWire({ changes, written: isApproved && plans.length > 0 }))
   else if (plans.length === 0) await line('nothing to do')
   else if (isApproved) await showDone(plans, removes)
   if (isApproved) return
   note('nothing was written: pass --yes to write')
   throw new CommandExit(EXIT.input)
+}
+
+/** Creates the ledgers that make summaries: an agent does not wait as long as that takes. */
+async function createLedgers(plans: readonly InstallPlan[]): Promise<void> {
+  const stores = plans.flatMap(({ installation }) => (installation?.compacts === true ? [installation.store] : []))
+  for (const store of new Set(stores))
+    await withLedger({ store, resident: 'off' }, { creates: true, ahead: false }, async ({ ledger }) => {
+      await ledger.list({ limit: 1 })
+    })
 }
 
 /** Gives the guards the rules of their ledgers, and nothing else. */
@@ -310,7 +344,7 @@ async function showDone(plans: readonly InstallPlan[], removes: boolean): Promis
     await line(
       removes
         ? `${colours.green('removed')} from ${titleOfProgram(program.name)}`
-        : `${colours.green('installed')} for ${titleOfProgram(program.name)}; ledger: ${printable(installation?.store ?? '')}${installation?.guard === undefined ? '' : `; guard: ${installation.guard}`}`,
+        : `${colours.green('installed')} for ${titleOfProgram(program.name)}; ledger: ${printable(installation?.store ?? '')}${installation?.guard === undefined ? '' : `; guard: ${installation.guard}`}${installation?.compacts === true ? '; makes its summaries' : ''}`,
     )
     if (!removes && program.afterwards !== undefined) await line(program.afterwards)
   }
