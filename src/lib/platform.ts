@@ -48,6 +48,22 @@ export function userFolder(
   return set(environment['XDG_STATE_HOME']) ?? paths.join(home, '.local', 'state')
 }
 
+/**
+ * The directory in which a program has its settings, by the XDG specification.
+ * @param onWindows its name there, in the roaming directory
+ */
+export const settingsFolder = (
+  environment: Environment,
+  home: string,
+  { name, onWindows }: { readonly name: string; readonly onWindows: string },
+  platform: Platform = here,
+): string => {
+  const paths = pathsOf(platform)
+  return platform === 'win32'
+    ? paths.join(set(environment['APPDATA']) ?? paths.join(home, 'AppData', 'Roaming'), onWindows)
+    : paths.join(set(environment['XDG_CONFIG_HOME']) ?? paths.join(home, '.config'), name)
+}
+
 /** Whether files have the modes of POSIX. On Windows, the access rights of the parent directory apply. */
 export const hasModes = (platform: Platform = here): boolean => platform !== 'win32'
 

@@ -1,6 +1,6 @@
 /** Directories of this user on this machine. Only Node.js is imported, because hooks must start fast. */
 import { join } from 'node:path'
-import { dataFolder, homeOf, set, userFolder, type Environment } from './platform.js'
+import { dataFolder, homeOf, set, settingsFolder, userFolder, type Environment } from './platform.js'
 
 /** The home directory of this user. */
 export const homeFolder = (): string => homeOf(process.env)
@@ -25,6 +25,8 @@ export const agentFolders = {
     join(set(environment['XDG_CONFIG_HOME']) ?? join(home, '.config'), 'opencode'),
   opencodeState: (environment: Environment, home: string): string =>
     join(set(environment['XDG_STATE_HOME']) ?? join(home, '.local', 'state'), 'opencode'),
+  zed: (environment: Environment, home: string): string =>
+    settingsFolder(environment, home, { name: 'zed', onWindows: 'Zed' }),
   pi: (environment: Environment, home: string): string =>
     set(environment['PI_CODING_AGENT_DIR']) ?? join(home, '.pi', 'agent'),
 } as const

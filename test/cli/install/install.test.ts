@@ -6,7 +6,7 @@ import { chmod, chown, lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, wr
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { AgentProgram } from '../../../src/interfaces/cli/install/agent-program.js'
-import { agentPrograms } from '../../../src/interfaces/cli/install/index.js'
+import { agentPrograms, installable } from '../../../src/interfaces/cli/install/index.js'
 import { findInstallation, writeInstallation } from '../../../src/interfaces/cli/install/installation.js'
 import { planInstall, planRemoval, type InstallWorld } from '../../../src/interfaces/cli/install/plan-install.js'
 import { readSettings, writeSettings } from '../../../src/interfaces/cli/install/settings-file.js'
@@ -52,6 +52,8 @@ const SETTINGS = [
   { path: '.codex/hooks.json', hasComments: false, hooks: 'PreCompact', servers: 'x' },
   { path: '.gemini/settings.json', hasComments: true, hooks: 'BeforeAgent', servers: 'mcpServers' },
   { path: '.config/opencode/opencode.json', hasComments: true, hooks: 'x', servers: 'mcp' },
+  { path: '.config/zed/settings.json', hasComments: true, hooks: 'x', servers: 'agent_servers' },
+  { path: '.jetbrains/acp.json', hasComments: true, hooks: 'x', servers: 'agent_servers' },
 ] as const
 
 const scalars = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null))
@@ -127,6 +129,7 @@ const worldIn = (folder: string): InstallWorld => ({
     mcp: ['/usr/bin/node', '/srv/main.js', 'mcp'],
     hookWords: ['/usr/bin/node', '/srv/hook.js'],
     hook: (agent, mode) => `hook ${agent} ${mode} "quoted"`,
+    acp: { name: 'opencode (recorded)', words: ['/usr/bin/node', '/srv/main.js', 'acp', '--', 'opencode', 'acp'] },
   },
 })
 
@@ -168,7 +171,7 @@ describe('settings of any form', () => {
           if (text !== undefined) await put(join(String(cases), path), text)
         await mkdir(folder, { recursive: true })
         const before = await contentOf(folder)
-        for (const program of agentPrograms) {
+        for (const program of installable) {
           expect(await installed(program, world)).toBeGreaterThan(0)
           expect(await installed(program, world)).toBe(0)
         }
@@ -178,7 +181,7 @@ describe('settings of any form', () => {
           expect(now).toMatchObject(Object(withoutLists(valueOf(text ?? '{}'))))
           expect(JSON.stringify(now)).toMatch(/hook|main\.js/u)
         }
-        for (const program of agentPrograms.toReversed()) expect(await removed(program, world)).toEqual([])
+        for (const program of installable.toReversed()) expect(await removed(program, world)).toEqual([])
         await rm(world.folder, { recursive: true })
         const after = await contentOf(folder)
         const isDirectory = (path: string): boolean => after[path]?.startsWith('40') === true && !(path in before)
@@ -345,6 +348,8 @@ describe('the command', () => {
         { agent: 'gemini', isUsed: false },
         { agent: 'opencode', isUsed: true, store: join(home, '.context-ledger') },
         { agent: 'pi', isUsed: false },
+        { agent: 'zed', isUsed: false },
+        { agent: 'jetbrains', isUsed: false },
       ],
     })
     expect((await run('--auto', '--yes')).stdout).toBe('nothing to do\n')

@@ -5,6 +5,7 @@
 import { writeSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { byteLines } from '../../../lib/byte-lines.js'
+import { hangUpSignals, onEndSignal } from '../../../lib/platform.js'
 import { sentenceOfProblem } from '../../../library/problem.js'
 import { SessionRecorder } from '../../acp/session-recorder.js'
 import { loadConfig } from '../config/load-config.js'
@@ -18,7 +19,7 @@ const CLOSE_MS = 60_000
 
 const { flags, name, scope, recall } = recorderSettings.parse(JSON.parse(process.argv[2] ?? ''))
 // The terminal's signals are for the agent.
-for (const signal of ['SIGINT', 'SIGHUP', 'SIGTERM'] as const) process.on(signal, () => undefined)
+onEndSignal(() => undefined, hangUpSignals())
 
 const say = (text: string): void => {
   try {

@@ -10,6 +10,7 @@ import type { AcpSide } from '../../../application/importers/acp.js'
 import { byteLines } from '../../../lib/byte-lines.js'
 import { isRecord } from '../../../lib/is-record.js'
 import { LedgerError } from '../../../lib/ledger-error.js'
+import { hangUpSignals, onEndSignal } from '../../../lib/platform.js'
 import { builtFile } from '../../../lib/package-root.js'
 import { LineEditor, LineSplitter, recordLine } from '../../acp/relay.js'
 import { WaitingNotes } from '../../acp/prompt-note.js'
@@ -19,7 +20,6 @@ import type { RecorderSettings } from './recorder-settings.js'
 const MAX_WAITING_BYTES = 256 * 1024 * 1024
 /** How long the process that records may take after the end of the agent, before it goes on alone. */
 const END_MS = 5_000
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 type Agent = ChildProcessWithoutNullStreams | ChildProcess
 
@@ -97,7 +97,7 @@ export async function relayAgent(
   })
   const { stdin, stdout } = agent
   if (stdin === null || stdout === null) throw new Error('the agent has no pipes')
-  for (const signal of SIGNALS) process.on(signal, () => agent.kill(signal))
+  for (const signal of hangUpSignals()) onEndSignal(() => agent.kill(signal), [signal])
 
   const recorded = (from: AcpSide): LineSplitter =>
     new LineSplitter(

@@ -25,7 +25,8 @@ export const acp: CliCommand = {
     ])
     // Report an invalid setting now.
     await loadConfig({ flags: args.flags, env: process.env, cwd: process.cwd() }, { writes: true })
-    const { agent: _agent, _, $0, ...flags } = args.flags
+    // The words of the agent are not for the process that records.
+    const { agent: _agent, ...flags } = args.flags
     const settings = {
       flags,
       name: `acp-${new Date().toISOString()}-${String(process.pid)}`,

@@ -5,7 +5,10 @@ export const install: CliCommand = {
   describe: 'Install hooks that give agents back what a compaction lost, and the MCP server',
   uses: ['open', 'recall'],
   options: {
-    agent: text('Install for this program: claude-code, codex, gemini, opencode or pi'),
+    agent: text('Install for this program: claude-code, codex, gemini, opencode or pi; with --acp: zed or jetbrains'),
+    acp: text(
+      'The agent that the editor runs and that is recorded: claude-code, codex, gemini, opencode, or a command',
+    ),
     auto: toggle('Install for all programs on this machine'),
     check: toggle('Send a canary through each installed hook, plugin and MCP server, and print what arrived'),
     guard: {
@@ -27,6 +30,7 @@ export const install: CliCommand = {
     ['$0 install --check', 'does a note arrive? One line for each program'],
     ['$0 install --agent claude-code --guard', 'also ask before a call that would break a confirmed rule'],
     ['$0 install --agent pi --compact', 'also make the summaries of pi from the ledger'],
+    ['$0 install --agent zed --acp opencode', 'record opencode in Zed'],
     ['$0 install --remove --yes', 'remove everything that was installed'],
   ],
   async run(args) {
@@ -37,6 +41,7 @@ export const install: CliCommand = {
       checks: args.is('check'),
       removes: args.is('remove'),
       guard: args.text('guard'),
+      acp: args.text('acp'),
       compact: args.text('compact'),
       yes: args.is('yes'),
       json: args.json,

@@ -24,6 +24,8 @@ export interface InstalledCommands {
    * makes them itself.
    */
   readonly compactor?: ((agent: string) => readonly [string, ...string[]]) | undefined
+  /** The entry of an agent for an editor: its name, and the command that records it. */
+  readonly acp?: { readonly name: string; readonly words: readonly [string, ...string[]] } | undefined
 }
 
 /** The commands of the guard, each for the name of a program. */
@@ -52,6 +54,10 @@ export interface LoadedPlugin {
 export interface AgentProgram {
   /** As in `--agent`, and as the importer is named. */
   readonly name: string
+  /** For people, if it is not the title of the importer. */
+  readonly title?: string
+  /** An editor, which runs agents of others. It is installed only by name, with `--acp`. */
+  readonly isEditor?: true
   /** The directory of its settings. If it exists, the program is used on this machine. */
   folder(environment: Readonly<Record<string, string | undefined>>, home: string): string
   additions(folder: string, commands: InstalledCommands, home: string): readonly Addition[]

@@ -1,12 +1,13 @@
 /** `install --check`: a canary through everything that was installed for a program, as the program itself starts it. */
-import { titleOfProgram } from '../../../application/importers/index.js'
 import { isRecord } from '../../../lib/is-record.js'
 import { sentenceOf } from '../../../ports/store-error.js'
 import { many } from '../output.js'
 import type { AgentProgram } from './agent-program.js'
 import { checkHook, type Arrival } from './check-hook.js'
 import { countTools } from './check-mcp.js'
+import { nameOfAgent } from './editors.js'
 import { checkPlugin } from './check-plugin.js'
+import { titleOf } from './index.js'
 import type { Addition, Installation } from './installation.js'
 import { findJson } from './json-addition.js'
 import { readSettings } from './settings-file.js'
@@ -45,6 +46,8 @@ class Findings {
   hooks = 0
   tools: number | undefined
   hasPlugin = false
+  /** The agent of an editor. */
+  agent: string | undefined
   noteMs: number | undefined
   /** Each problem, with the parts that have it. */
   readonly problems = new Map<string, string[]>()
@@ -61,11 +64,25 @@ class Findings {
     const parts = [
       ...(this.hooks === 0 ? [] : [many(this.hooks, 'hook', 'hooks')]),
       ...(this.hasPlugin ? ['the plugin'] : []),
+      ...(this.agent === undefined ? [] : [`${AGENT} (${this.agent})`]),
       ...(this.tools === undefined ? [] : [`${MCP} (${many(this.tools, 'tool', 'tools')})`]),
     ]
     const note = this.noteMs === undefined ? '' : `; a note arrives after ${(this.noteMs / 1_000).toFixed(1)} s`
     return `${parts.join(' and ')} answered${note}`
   }
+}
+
+const AGENT = 'the agent'
+
+/** Checks the entry of an editor. */
+async function checkAgent(words: Words | undefined, file: string, findings: Findings): Promise<void> {
+  if (words === undefined) findings.add(AGENT, { problem: `${file} has no entry for it any more` })
+  else
+    try {
+      findings.agent = await nameOfAgent(words)
+    } catch (error) {
+      findings.add(AGENT, { problem: sentenceOf(error) })
+    }
 }
 
 /** Checks one addition. */
@@ -107,7 +124,8 @@ async function checkAddition(
       : addition.kind === 'toml'
         ? commandInToml(text, addition)
         : wordsOfEntry(findJson(text, addition, () => true))
-  if (words === undefined) findings.add(MCP, { problem: `${file} has no entry for it any more` })
+  if (program.isEditor === true) await checkAgent(words, file, findings)
+  else if (words === undefined) findings.add(MCP, { problem: `${file} has no entry for it any more` })
   else
     try {
       findings.tools = await countTools(words)
@@ -137,6 +155,6 @@ export async function checkInstallation(
   return {
     agent,
     isWorking: broken.length === 0 && obstacle === undefined,
-    sentence: `${titleOfProgram(agent)}: ${sentence}`,
+    sentence: `${titleOf(program)}: ${sentence}`,
   }
 }

@@ -3,7 +3,6 @@ import { createTwoFilesPatch } from 'diff'
 import { existsSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { notKnown } from '../../../domain/text/known-names.js'
-import { titleOfProgram } from '../../../application/importers/index.js'
 import { isService } from '../../../library/addresses.js'
 import { isLedgerError, LedgerError } from '../../../lib/ledger-error.js'
 import { builtFile } from '../../../lib/package-root.js'
@@ -22,7 +21,8 @@ import { withLedger } from '../session.js'
 import type { AgentProgram, InstalledCommands, InstalledGuard } from './agent-program.js'
 import { checkInstallation, type InstallationCheck } from './check-installation.js'
 import { guardCommand, hookCommand } from './hook-command.js'
-import { agentPrograms } from './index.js'
+import { recordedAgent, type RecordedAgent } from './editors.js'
+import { agentPrograms, installable, titleOf } from './index.js'
 import { findInstallation, writeInstallation, type Installation } from './installation.js'
 import { planInstall, planRemoval, type InstallPlan } from './plan-install.js'
 import { removeEmptyFolders, writeSettings } from './settings-file.js'
@@ -39,6 +39,8 @@ export interface InstallOptions {
   readonly guard: string | undefined
   /** Whether plugins make summaries: empty, or `off`; undefined to leave it as it is. */
   readonly compact: string | undefined
+  /** The agent that an editor runs through `acp`; undefined for other programs. */
+  readonly acp: string | undefined
   readonly yes: boolean
   readonly json: boolean
 }
@@ -46,13 +48,13 @@ export interface InstallOptions {
 const isUsed = (program: AgentProgram): boolean => existsSync(program.folder(process.env, homeFolder()))
 
 function programNamed(name: string): AgentProgram {
-  const program = agentPrograms.find((each) => each.name === name)
+  const program = installable.find((each) => each.name === name)
   if (program === undefined)
     throw new LedgerError(
       'Usage',
       `--agent ${JSON.stringify(name)} ${notKnown(
         name,
-        agentPrograms.map((each) => each.name),
+        installable.map((each) => each.name),
         'known agent',
       )}`,
     )
@@ -60,7 +62,7 @@ function programNamed(name: string): AgentProgram {
 }
 
 const installationsIn = (folder: string): Installation[] =>
-  agentPrograms.flatMap(({ name }) => findInstallation(folder, name) ?? [])
+  installable.flatMap(({ name }) => findInstallation(folder, name) ?? [])
 
 /** The ledger for `--store` of the hooks. Without a setting, it is in the home directory, because hooks run in any project. */
 function storeOf(config: Config, flags: Flags): string {
@@ -110,10 +112,10 @@ function compactChoiceOf(given: string | undefined, program: AgentProgram, isAut
   if (given !== '') throw new LedgerError('Usage', `--compact ${JSON.stringify(given)} is not \`off\``)
   if (program.compacts === true) return 'on'
   if (isAuto) return undefined
-  const able = agentPrograms.filter(({ compacts }) => compacts === true).map(({ name }) => titleOfProgram(name))
+  const able = agentPrograms.filter(({ compacts }) => compacts === true).map(titleOf)
   throw new LedgerError(
     'Usage',
-    `--compact: ${titleOfProgram(program.name)} does not let a plugin make its summaries; ${able.join(' and ')} do`,
+    `--compact: ${titleOf(program)} does not let a plugin make its summaries; ${able.join(' and ')} do`,
   )
 }
 
@@ -123,6 +125,7 @@ function commandsFor(
   rules: string | undefined,
   action: GuardAction | undefined,
   compacts: true | undefined,
+  recorded: RecordedAgent | undefined,
   folder: string,
 ): InstalledCommands {
   const node = process.execPath
@@ -135,6 +138,25 @@ function commandsFor(
     ],
     hookWords,
     hook: (agent, mode) => hookCommand(hookWords, agent, mode),
+    acp:
+      recorded === undefined
+        ? undefined
+        : {
+            name: recorded.name,
+            words: [
+              ...([
+                node,
+                builtFile('src', 'interfaces', 'cli', 'main.js'),
+                'acp',
+                '--recall',
+                '--store',
+                store,
+              ] as const),
+              ...(rules === undefined ? [] : ['--rules', rules]),
+              '--',
+              ...recorded.words,
+            ],
+          },
     guard: action === undefined ? undefined : guardFor(action, rules, folder),
     compactor:
       compacts === undefined
@@ -143,22 +165,37 @@ function commandsFor(
   }
 }
 
+/** The agent for an editor. Other programs have none. */
+function recordedFor(given: string | undefined, program: AgentProgram | undefined): RecordedAgent | undefined {
+  if (program?.isEditor === true) {
+    if (given === undefined)
+      throw new LedgerError(
+        'Usage',
+        `--agent ${program.name} needs --acp AGENT: the agent that it runs, for example --acp opencode`,
+      )
+    return recordedAgent(given)
+  }
+  if (given !== undefined) throw new LedgerError('Usage', '--acp needs --agent zed or --agent jetbrains')
+  return undefined
+}
+
 async function chosenPlans(flags: Flags, options: InstallOptions, folder: string): Promise<InstallPlan[]> {
   const { agent, removes } = options
   const named = agent === undefined ? undefined : [programNamed(agent)]
   if (removes) {
     const plans: InstallPlan[] = []
-    for (const program of named ?? agentPrograms) {
+    for (const program of named ?? installable) {
       const installation = findInstallation(folder, program.name)
       if (installation !== undefined) plans.push(await planRemoval(program, installation))
     }
     return plans
   }
   const programs = named ?? agentPrograms.filter(isUsed)
+  const recorded = recordedFor(options.acp, named?.[0])
   if (programs.length === 0)
     throw new LedgerError(
       'Usage',
-      `found none of these programs on this machine: ${agentPrograms.map(({ name }) => titleOfProgram(name)).join(', ')}`,
+      `found none of these programs on this machine: ${agentPrograms.map(titleOf).join(', ')}`,
     )
   const config = await loadConfig({ flags, env: process.env, cwd: process.cwd() }, { writes: false })
   // An unreadable file is an error now, not when a hook runs.
@@ -180,7 +217,7 @@ async function chosenPlans(flags: Flags, options: InstallOptions, folder: string
     const guard = choice === 'off' ? undefined : (choice ?? before?.guard)
     const compact = compactChoiceOf(options.compact, program, options.isAuto)
     const compacts = compact === undefined ? before?.compacts : compact === 'on' ? true : undefined
-    const commands = commandsFor(store, rules, guard, compacts, folder)
+    const commands = commandsFor(store, rules, guard, compacts, recorded, folder)
     plans.push(await planInstall(program, { ...world, guard, compacts, commands }))
   }
   return plans
@@ -197,7 +234,7 @@ const actionOf = ({ file, text }: InstallPlan['changes'][number]): string =>
 
 async function showPlan({ program, changes, left }: InstallPlan): Promise<void> {
   for (const change of changes) {
-    await line(`${colours.bold(titleOfProgram(program.name))}: ${actionOf(change)} ${printable(change.file.path)}`)
+    await line(`${colours.bold(titleOf(program))}: ${actionOf(change)} ${printable(change.file.path)}`)
     for (const row of patchOf(change).trimEnd().split('\n')) {
       const paint = row.startsWith('+') ? colours.green : row.startsWith('-') ? colours.red : colours.dim
       await line(paint(printable(row)))
@@ -232,7 +269,7 @@ async function forget(agent: string, newFolders: readonly string[], folder: stri
 }
 
 async function showStatus(folder: string, json: boolean): Promise<void> {
-  const rows = agentPrograms.map((program) => ({
+  const rows = installable.map((program) => ({
     agent: program.name,
     isUsed: isUsed(program),
     store: findInstallation(folder, program.name)?.store,
@@ -259,7 +296,7 @@ async function showStatus(folder: string, json: boolean): Promise<void> {
 
 /** Checks the installations of one program or of all. Fails if one of them is broken. */
 async function runCheck(agent: string | undefined, folder: string, json: boolean): Promise<void> {
-  const programs = agent === undefined ? agentPrograms : [programNamed(agent)]
+  const programs = agent === undefined ? installable : [programNamed(agent)]
   const checks: InstallationCheck[] = []
   for (const program of programs) {
     const installation = findInstallation(folder, program.name)
@@ -272,7 +309,7 @@ async function runCheck(agent: string | undefined, folder: string, json: boolean
   if (checks.length === 0)
     throw new LedgerError(
       'Usage',
-      `${agent === undefined ? 'nothing is installed' : `nothing is installed for ${titleOfProgram(agent)}`}: run \`context-ledger install ${agent === undefined ? '--auto' : `--agent ${agent}`}\``,
+      `${agent === undefined ? 'nothing is installed' : `nothing is installed for ${titleOf(programNamed(agent))}`}: run \`context-ledger install ${agent === undefined ? '--auto' : `--agent ${agent}`}\``,
     )
   if (json) await line(toWire({ checks }))
   if (checks.some(({ isWorking }) => !isWorking)) throw new CommandExit(EXIT.world)
@@ -343,8 +380,8 @@ async function showDone(plans: readonly InstallPlan[], removes: boolean): Promis
   for (const { program, installation } of plans) {
     await line(
       removes
-        ? `${colours.green('removed')} from ${titleOfProgram(program.name)}`
-        : `${colours.green('installed')} for ${titleOfProgram(program.name)}; ledger: ${printable(installation?.store ?? '')}${installation?.guard === undefined ? '' : `; guard: ${installation.guard}`}${installation?.compacts === true ? '; makes its summaries' : ''}`,
+        ? `${colours.green('removed')} from ${titleOf(program)}`
+        : `${colours.green('installed')} for ${titleOf(program)}; ledger: ${printable(installation?.store ?? '')}${installation?.guard === undefined ? '' : `; guard: ${installation.guard}`}${installation?.compacts === true ? '; makes its summaries' : ''}`,
     )
     if (!removes && program.afterwards !== undefined) await line(program.afterwards)
   }
