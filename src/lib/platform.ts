@@ -85,7 +85,7 @@ export const isPipe = (address: string): boolean => address.startsWith(PIPE)
 const PIPE = '\\\\.\\pipe\\'
 
 /**
- * The address of a socket: the first of these files whose path is short enough, or else the last. Windows has named
+ * The address of a socket: the first of these files with a short enough path, or else the last. Windows has named
  * pipes.
  * @param name unique on this machine
  */

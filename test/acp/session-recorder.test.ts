@@ -1,4 +1,4 @@
-/** What the recorder of a connection makes of its lines. */
+/** The lines of a connection, as they are recorded. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { openLedger } from '../../src/library/compose.js'
 import type { Ledger } from '../../src/library/ledger.js'
@@ -110,7 +110,7 @@ it('a ledger that is locked, or opened again, gets everything once', async () =>
   expect(problems.length).toBeGreaterThan(0)
 })
 
-it('what cannot be recorded in time, and what is no message, is counted', async () => {
+it('messages that cannot be recorded in time, and other lines, are counted', async () => {
   const locked = new LedgerError('FolderLocked', 'another process has it')
   const recorder = recorderOf({ withLedger: () => Promise.reject(locked) })
   for (const line of [...begin, 'no JSON', '{"at":"2026-11-30T10:00:00.000Z","from":"agent","message":null}'])

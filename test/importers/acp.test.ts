@@ -154,7 +154,7 @@ describe('a turn', () => {
     expect(next?.abortedTurn).toEqual({ messageId: prompt?.sourceId, reason: 'cancelled' })
   })
 
-  it('has its usage with its last message; the input includes what was cached', () => {
+  it('has its usage with its last message; the input includes cached tokens', () => {
     const usage = { inputTokens: 30, outputTokens: 10, cachedReadTokens: 8, cachedWriteTokens: 2, totalTokens: 50 }
     const counted = begun().turn('Count.', (turn) => turn.says('One.'), { stopReason: 'end_turn', usage })
     expect(ofKind(read(counted), 'message').at(-1)?.usage).toEqual({
@@ -252,7 +252,7 @@ describe('tools', () => {
 describe('compactions', () => {
   const before = (): Connection => begun().turn('Never touch plan.txt.', (turn) => turn.says('Noted.'))
 
-  it('have the summary that the agent streams or replaces, and cover what was before the turn', () => {
+  it('have the summary that the agent streams or replaces, and cover everything before the turn', () => {
     const compacted = before().turn('Go on.', (turn) =>
       turn
         .update({ sessionUpdate: 'compaction_update', compactionId: 'k1', status: 'in_progress' })
@@ -354,7 +354,7 @@ describe('a session that is loaded again', () => {
     expect(again(['One.', 'First.', 'One.', 'Second.'], ids)).toEqual(['user: One.', 'assistant: Third.'])
   })
 
-  it('adds what was said without us after the last recorded message', () => {
+  it('adds messages of another editor after the last recorded one', () => {
     expect(again(['One.', 'First.', 'One.', 'Second.', 'Elsewhere?', 'Yes.'], ids)).toEqual([
       'user: Elsewhere?',
       'assistant: Yes.',

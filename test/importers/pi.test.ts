@@ -611,7 +611,7 @@ describe('the tree of a session', () => {
   })
 })
 
-describe('a compaction whose summary an extension made', () => {
+describe('a compaction with the summary of an extension', () => {
   const compacted = (more: object): object => {
     const records = [
       header(),

@@ -68,7 +68,7 @@ describe('directories of the user', () => {
 })
 
 describe('sockets', () => {
-  it('are files in the first directory whose path is short enough, and named pipes on Windows', () => {
+  it('are files in the first directory with a short enough path, and named pipes on Windows', () => {
     const short = '/srv/ledger/lock/7.sock'
     const long = `/srv/${'é'.repeat(60)}/7.sock`
     for (const system of ['linux', 'darwin'] as const) {

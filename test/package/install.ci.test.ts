@@ -1,6 +1,6 @@
 /**
  * The package as a stranger gets it: npm installs the tarball from the registry into an empty directory, on a machine
- * with an empty HOME and without a checkout. Nothing but the tarball is needed for a KurrentDB or a model.
+ * with an empty HOME and without a checkout. A KurrentDB or a model needs only the tarball.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { spawn } from 'node:child_process'

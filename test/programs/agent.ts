@@ -42,7 +42,7 @@ interface AcpCommand {
 }
 
 /** The source of the program. */
-export interface Installation {
+interface Installation {
   readonly package: string
   readonly version: string
   /** Path below `node_modules`: a JavaScript file runs in Node, another file by itself. */

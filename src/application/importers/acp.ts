@@ -209,7 +209,7 @@ const agentInfoOf = (result: unknown): Fields => {
   return isRecord(info) ? info : {}
 }
 
-/** Requests whose answer counts. */
+/** Requests with an answer that counts. */
 const ANSWERED = new Set([
   'initialize',
   'session/new',

@@ -190,7 +190,7 @@ function retainedBy(state: State, entry: Entry, value: Fields): Retained {
     : unknown
 }
 
-/** The details of a compaction whose summary an extension of this package made. */
+/** The details of a compaction with a summary by an extension of this package. */
 const ownDetails = (details: unknown): Fields | undefined =>
   isRecord(details) && details['madeBy'] === OWN_COMPACTOR ? details : undefined
 

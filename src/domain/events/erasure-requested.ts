@@ -24,7 +24,7 @@ export const erasureRequested = defineEvent({
     legalBasis: id.optional(),
     /** The messages; absent if all messages of the conversation are erased. */
     messages: z.array(z.object({ messageId: id, revision })).optional(),
-    /** Units whose keys are removed, those of messages included; absent if the whole conversation is erased. */
+    /** Units of the keys to remove, also those of messages; absent if the whole conversation is erased. */
     derived: z.array(id).optional(),
     /** Editions of which a summary is erased. */
     editions: z.array(id),

@@ -6,7 +6,7 @@ import type { AcpSide } from '../../application/importers/acp.js'
 
 const LINE_FEED = 10
 /** Bytes of a line that is recorded or changed. A longer one is only passed on. */
-export const MAX_LINE_BYTES = 64 * 1024 * 1024
+const MAX_LINE_BYTES = 64 * 1024 * 1024
 
 /** Splits bytes into lines of a limited length. */
 export class LineSplitter {

@@ -17,7 +17,7 @@ const PAUSE_MS = { first: 500, most: 15_000 } as const
 const MAX_CHARACTERS = 256_000_000
 
 /** Calls `work` with the ledger, which is opened for it. */
-export type WithLedger = <T>(work: (ledger: Ledger) => Promise<T>) => Promise<T>
+type WithLedger = <T>(work: (ledger: Ledger) => Promise<T>) => Promise<T>
 
 export interface RecorderOptions {
   /** Name of the connection, of which nothing else is recorded. */
@@ -32,7 +32,7 @@ export interface RecorderOptions {
   readonly wait: (milliseconds: number, signal: AbortSignal) => Promise<unknown>
 }
 
-/** What was not recorded. */
+/** Counts of messages that were not recorded. */
 export interface NotRecorded {
   /** Lines that are no JSON. */
   readonly unreadable: number
@@ -102,7 +102,7 @@ export class SessionRecorder {
     this.unreadable += 1
   }
 
-  /** Records what is left, for at most some time. */
+  /** Records the rest, for at most this time. */
   async close(milliseconds: number): Promise<NotRecorded> {
     this.records.push({ at: new Date().toISOString(), closed: true })
     this.isClosing = true
@@ -208,7 +208,7 @@ export class SessionRecorder {
 const isAcpRecord = (value: unknown): value is AcpRecord =>
   isRecord(value) && isRecord(value['message']) && value['message']['jsonrpc'] === '2.0'
 
-/** Whether the message answers a prompt: then what came is recorded at once. */
+/** Whether the message answers a prompt: everything so far is then recorded immediately. */
 const endsTurn = ({ message }: AcpRecord): boolean => isRecord(message['result']) && 'stopReason' in message['result']
 
 /** A streamed text, and what it belongs to. */

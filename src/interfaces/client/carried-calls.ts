@@ -9,7 +9,7 @@ import { notSupportedRemotely, withoutActor, type Remote } from './remote.js'
 
 type CallName = CarriedBy<CarryingRoute>['call']['name']
 
-/** The part of a ledger whose calls the routes carry. */
+/** The part of a ledger with the calls that routes carry. */
 export type CarriedCalls = PartOf<CallName>
 
 /** A remote, for any route. */

@@ -1,4 +1,4 @@
-/** `install --compact`: the ledger makes the summaries of programs whose plugins may, and never stands in their way. */
+/** `install --compact`: the ledger makes the summaries of programs that let a plugin do so, and never stops them. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -112,7 +112,7 @@ describe('the summary of a session', () => {
   })
 })
 
-/** A plugin whose summaries come from a script. */
+/** A plugin with summaries from a script. */
 async function pluginWith(program: typeof pi, script: string): Promise<Readonly<Record<string, unknown>>> {
   const file = join(home, 'script.mjs')
   await writeFile(file, script)

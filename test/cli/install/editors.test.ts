@@ -22,7 +22,7 @@ const SETTINGS = `{
 }
 `
 
-it('an editor gets an entry that records the agent beside its own ones, and loses it again', async () => {
+it('an editor gets an entry that records the agent, keeps its own ones, and loses it again', async () => {
   const file = join(home, '.config', 'zed', 'settings.json')
   await mkdir(join(home, '.config', 'zed'), { recursive: true })
   await writeFile(file, SETTINGS)
@@ -54,7 +54,7 @@ it.each([
   [['--agent', 'zed', '--acp', 'opencod', '--yes'], 'name one of claude-code, codex, gemini, opencode'],
   [['--agent', 'pi', '--acp', 'opencode', '--yes'], '--agent zed or --agent jetbrains'],
   [['--agent', 'zedd', '--acp', 'opencode', '--yes'], 'zed'],
-])('%j says what is wrong', async (words, sentence) => {
+])('%j names the mistake', async (words, sentence) => {
   const { status, stderr } = await run(...words)
   expect([status, stderr]).toEqual([2, expect.stringContaining(sentence)])
 })

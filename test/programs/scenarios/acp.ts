@@ -22,7 +22,7 @@ const RULE = 'Never change plan.txt, and write all amounts in cents.'
 /** How often it is looked whether the note has come. */
 const PROMPTS_FOR_NOTE = 20
 
-/** What the editor saw of a connection. */
+/** A connection, as the editor saw it. */
 interface Seen {
   readonly sessionId: string
   readonly updates: readonly SessionNotification[]

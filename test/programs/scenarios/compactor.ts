@@ -1,5 +1,5 @@
 /**
- * Compactor: `context-ledger install --compact`, then sessions with compactions whose summaries the ledger makes. The
+ * Compactor: `context-ledger install --compact`, then sessions in which the ledger makes the summaries. The
  * program accepts each, the next request has the rule of the first message and the working state, and nothing is lost.
  * If the ledger cannot answer in time, the program makes its own.
  */
@@ -29,7 +29,7 @@ const FILLED = 0.6
 const POLL_MS = 20
 const SLOW_MS = 3_000
 
-/** Ends what was begun. */
+/** Ends a disturbance. */
 type End = () => unknown
 
 const hasText = ({ request: { instructions, messages } }: ReceivedRequest, text: string): boolean =>
@@ -111,7 +111,7 @@ class CompactorScenario {
     return turn.session
   }
 
-  /** A turn in whose middle the program compacts. Returns its requests after the compaction, and whether a model summarized. */
+  /** A turn in which the program compacts. Returns its requests after the compaction, and whether a model summarized. */
   private async compact(name: string, session: string | undefined) {
     const steps = `read long.txt | ls @${String(this.trial.agent.tokensToCompact)} | ls | read plan.txt`
     const turn = await this.turn(name, steps, session)
@@ -119,7 +119,7 @@ class CompactorScenario {
     return { session: turn.session, last: turn.requests.at(-1), isByModel }
   }
 
-  /** A session whose compactions the ledger makes. */
+  /** A session that the ledger compacts. */
   async session(name: string): Promise<void> {
     const { trial } = this
     let { session } = await this.turn(`${name}-0`, 'read long.txt | ls', undefined, RULE)
@@ -141,7 +141,7 @@ class CompactorScenario {
     await this.awaitProcesses()
   }
 
-  /** A session whose compaction the program makes itself. */
+  /** A session that the program compacts itself. */
   async fallback(name: string, begin: (trial: Trial) => Promise<End>): Promise<void> {
     const mark = `fallback-${name.replaceAll(/\W+/gu, '-')}`
     let { session } = await this.turn(mark, 'read long.txt', undefined, RULE)

@@ -1,4 +1,4 @@
-/** What the process that records a connection is told. */
+/** The input of the process that records a connection. */
 import { z } from 'zod'
 
 export const recorderSettings = z.object({

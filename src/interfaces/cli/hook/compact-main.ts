@@ -16,7 +16,7 @@ import { readCompacting, type SummaryRequest } from './compacting-session.js'
 import { logProblem, removeExport } from './hook-folder.js'
 import { readInput } from './read-input.js'
 
-/** The program waits for 2 s. A process that needs longer records the session all the same, for the next summary. */
+/** The program waits for 2 s. A process that needs longer still records the session, for the next summary. */
 const LATE_MS = 2_000
 const MOST_MS = 60_000
 
@@ -42,7 +42,7 @@ function print(answer: unknown): void {
     logProblem(folder, agent, 'the summary took too long, so the program made its own')
     return
   }
-  // At once, because the process may end.
+  // Synchronously, because the process may end.
   writeSync(1, `${JSON.stringify(answer)}\n`)
 }
 

@@ -39,7 +39,7 @@ export function recordedAgent(given: string): RecordedAgent {
   return { name: `${given} (recorded)`, words }
 }
 
-/** @param fields what an entry has besides its command */
+/** @param fields other fields of an entry */
 const editor = (
   name: string,
   title: string,
