@@ -318,7 +318,13 @@ describe('a session that is loaded again', () => {
     .turn('One.', (turn) => turn.says('First.'))
     .turn('One.', (turn) => turn.says('Second.'))
   const ids = ofKind(read(first), 'message').map(({ sourceId }) => sourceId)
-  const replay = (connection: Connection, texts: readonly string[]): Connection => {
+  const answer = {
+    at: '2026-11-30T11:00:01.000Z',
+    from: 'agent',
+    message: { jsonrpc: '2.0', id: 'load', result: {} },
+  }
+  /** @param isLate the agent answers first, as Gemini CLI does */
+  const replay = (connection: Connection, texts: readonly string[], isLate: boolean): Connection => {
     connection.records.push({
       at: '2026-11-30T11:00:00.000Z',
       from: 'client',
@@ -329,29 +335,28 @@ describe('a session that is loaded again', () => {
         params: { sessionId: 's1', cwd: '/', mcpServers: [] },
       },
     })
+    if (isLate) connection.records.push(answer)
     for (const [at, text] of texts.entries())
       connection.update({
         sessionUpdate: at % 2 === 0 ? 'user_message_chunk' : 'agent_message_chunk',
         content: { type: 'text', text },
       })
-    connection.records.push({
-      at: '2026-11-30T11:00:01.000Z',
-      from: 'agent',
-      message: { jsonrpc: '2.0', id: 'load', result: {} },
-    })
+    if (!isLate) connection.records.push(answer)
     return connection
   }
-  const again = (texts: readonly string[], messageIds: readonly string[]): readonly string[] =>
+  const again = (texts: readonly string[], messageIds: readonly string[], isLate = false): readonly string[] =>
     said(
       read(
-        replay(new Connection().mark({ recorded: { sessionId: 's1', messageIds } }), texts).turn('One.', (turn) =>
-          turn.says('Third.'),
+        replay(new Connection().mark({ recorded: { sessionId: 's1', messageIds } }), texts, isLate).turn(
+          'One.',
+          (turn) => turn.says('Third.'),
         ),
       ),
     )
 
   it('adds nothing that is recorded, and new messages that are equal to old ones', () => {
-    expect(again(['One.', 'First.', 'One.', 'Second.'], ids)).toEqual(['user: One.', 'assistant: Third.'])
+    for (const isLate of [false, true])
+      expect(again(['One.', 'First.', 'One.', 'Second.'], ids, isLate)).toEqual(['user: One.', 'assistant: Third.'])
   })
 
   it('adds messages of another editor after the last recorded one', () => {

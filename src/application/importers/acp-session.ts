@@ -39,6 +39,9 @@ const COMPACT = /^\/(?<command>compact|compress|summarize)\b/u
 const SHRUNK = 0.5
 const LEAST_TOKENS = 2_000
 
+/** Updates that no replay repeats. */
+const OF_THE_SESSION: ReadonlySet<string> = new Set(['usage_update', 'available_commands_update'])
+
 /** The time and place of a record. */
 export interface AcpMoment {
   readonly at: string | undefined
@@ -134,8 +137,16 @@ export class AcpSession {
     })
   }
 
-  /** The messages of a replay that are not recorded: all if none is, otherwise those after the last recorded one. */
-  endReplay(moment: AcpMoment): readonly SessionItem[] {
+  /** The agent could not load the session. */
+  dropReplay(): void {
+    this.replay = undefined
+  }
+
+  /**
+   * The messages of a replay that are not recorded: all if none is, otherwise those after the last recorded one. A replay
+   * ends with the next prompt, because Gemini CLI answers the request first.
+   */
+  private endReplay(moment: AcpMoment): readonly SessionItem[] {
     const { replay, replayed } = this
     if (replay === undefined) return []
     const items = [...replayed, ...replay.flush(moment)]
@@ -148,6 +159,7 @@ export class AcpSession {
   }
 
   *prompted(blocks: readonly unknown[], moment: AcpMoment): Generator<SessionItem> {
+    yield* this.endReplay(moment)
     yield* this.flush(moment)
     const messages = promptMessages(blocks)
     this.turn = { prompt: textOfBlocks(blocks), promptId: undefined, ids: [], compacted: false }
@@ -173,11 +185,11 @@ export class AcpSession {
   }
 
   *updated(update: Fields, moment: AcpMoment): Generator<SessionItem> {
-    if (this.replay !== undefined) {
+    const kind = textIn(update['sessionUpdate']) ?? ''
+    if (this.replay !== undefined && !OF_THE_SESSION.has(kind)) {
       this.replayed.push(...this.replay.updated(update, moment))
       return
     }
-    const kind = textIn(update['sessionUpdate']) ?? ''
     if (this.isKnown(kind)) yield* this.handlers[kind](update, moment)
   }
 
@@ -187,8 +199,14 @@ export class AcpSession {
     if (call !== undefined) call.declined = option
   }
 
+  /** The connection has ended. */
+  *closed(moment: AcpMoment): Generator<SessionItem> {
+    yield* this.endReplay(moment)
+    yield* this.flush(moment)
+  }
+
   /** Everything that has begun, as it is now. */
-  *flush(moment: AcpMoment, usage?: Usage): Generator<SessionItem> {
+  private *flush(moment: AcpMoment, usage?: Usage): Generator<SessionItem> {
     const messages = [...this.closeMessage(usage), ...this.openCalls(moment)]
     if (usage !== undefined && messages.every((item) => item.kind !== 'message' || item.usage === undefined))
       this.earlierUsage = { answerId: this.answerId(), usage }

@@ -79,7 +79,7 @@ class AcpReader implements TranscriptReader {
   *end(): Generator<TranscriptItem> {
     const { last } = this
     if (last === undefined) return
-    for (const session of this.sessions.values()) yield* this.emit(session, session.flush(last), last)
+    for (const session of this.sessions.values()) yield* this.emit(session, session.closed(last), last)
   }
 
   private *taken(from: AcpSide, message: Fields, moment: AcpMoment): Generator<TranscriptItem> {
@@ -135,9 +135,7 @@ class AcpReader implements TranscriptReader {
         moment,
       )
     } else if (method === 'session/load' && sessionId !== undefined) {
-      const session = this.session(sessionId)
-      const items = session.endReplay(moment)
-      if (isRecord(result)) yield* this.emit(session, items, moment)
+      if (!isRecord(result)) this.session(sessionId).dropReplay()
     } else if (method === 'session/prompt' && sessionId !== undefined) {
       const session = this.session(sessionId)
       const outcome = result ?? { stopReason: textIn(inside(message, 'error', 'message')) ?? 'error' }
