@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { WaitingNotes } from '../../src/interfaces/acp/prompt-note.js'
-import { LineEditor, LineSplitter, recordLine } from '../../src/interfaces/acp/relay.js'
+import { LineEditor, LineSplitter, partsOfLine, recordLine } from '../../src/interfaces/acp/relay.js'
 
 /** Lines of any bytes, and the same bytes in pieces of any size. */
 const cutLines = fc
@@ -79,11 +79,10 @@ describe('bytes', () => {
 
   it('are recorded with the side and the time', () => {
     const line = recordLine('agent', '2026-11-30T10:00:00.000Z', Buffer.from('{"jsonrpc":"2.0"}'))
-    expect(line.toString().endsWith('\n')).toBe(true)
-    expect(JSON.parse(line.toString())).toEqual({
+    expect(partsOfLine(line.toString().trimEnd())).toEqual({
       at: '2026-11-30T10:00:00.000Z',
       from: 'agent',
-      message: { jsonrpc: '2.0' },
+      message: '{"jsonrpc":"2.0"}',
     })
   })
 })
@@ -102,6 +101,14 @@ describe('a note', () => {
     )
     expect(notes.areWaiting).toBe(false)
     expect(notes.addTo(Buffer.from(written)).toString()).toBe(written)
+  })
+
+  it('waits while the prompt is a command of the agent', () => {
+    const notes = new WaitingNotes()
+    notes.put('s1', 'note')
+    const command = Buffer.from(prompt('s1', [{ type: 'text', text: '/compact' }]))
+    expect(notes.addTo(command)).toBe(command)
+    expect(notes.areWaiting).toBe(true)
   })
 
   it('is the only block of an empty prompt', () => {

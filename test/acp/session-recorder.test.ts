@@ -16,7 +16,7 @@ let seconds = 0
 const lineOf = (from: string, message: object): string => {
   seconds += 1
   const at = new Date(Date.UTC(2026, 10, 30) + seconds * 1_000).toISOString()
-  return JSON.stringify({ at, from, message: { jsonrpc: '2.0', ...message } })
+  return `${from} ${at} ${JSON.stringify({ jsonrpc: '2.0', ...message })}`
 }
 const request = (id: number, method: string, params: object): string => lineOf('client', { id, method, params })
 const answer = (id: number, result: object): string => lineOf('agent', { id, result })
@@ -113,8 +113,7 @@ it('a ledger that is locked, or opened again, gets everything once', async () =>
 it('messages that cannot be recorded in time, and other lines, are counted', async () => {
   const locked = new LedgerError('FolderLocked', 'another process has it')
   const recorder = recorderOf({ withLedger: () => Promise.reject(locked) })
-  for (const line of [...begin, 'no JSON', '{"at":"2026-11-30T10:00:00.000Z","from":"agent","message":null}'])
-    recorder.take(line)
+  for (const line of [...begin, 'no JSON', 'agent 2026-11-30T10:00:00.000Z null']) recorder.take(line)
   const { unreadable, messages, reason } = await recorder.close(0)
   expect([unreadable, messages]).toEqual([2, 2])
   expect([undefined, locked]).toContain(reason)
@@ -131,4 +130,33 @@ it('after each compaction there is a note, also if the agent writes no summary',
   expect(notes).toEqual([['s1', expect.stringContaining('Never touch plan.txt')]])
   const { problems } = await ledger.admin.verify()
   expect(problems).toEqual([])
+})
+
+it('a session that the ledger rejects does not stop the others', async () => {
+  await ledger.close()
+  ledger = await openLedger({ store: 'memory', erasable: true })
+  await recorded([...begin, ...turn(1, 'One.', 'First.')])
+  await ledger.admin.erasure.run({ conversationId: 'acp/s1' }, { reason: 'asked for' })
+  const other = [request(2, 'session/new', { cwd: '/quay', mcpServers: [] }), answer(2, { sessionId: 's2' })]
+  const prompted = request(3, 'session/prompt', { sessionId: 's2', prompt: [{ type: 'text', text: 'Two.' }] })
+  const { messages } = await recorded([
+    ...begin,
+    ...turn(1, 'More.', 'Second.'),
+    ...other,
+    prompted,
+    answer(3, { stopReason: 'end_turn' }),
+  ])
+  expect(messages).toBeGreaterThan(0)
+  expect((await ledger.context('acp/s2')).messages.map(({ content }) => content)).toEqual(['Two.'])
+})
+
+it('a session of a scope goes on where it was', async () => {
+  const scope = 'acme'
+  await recorded([...begin, ...turn(1, 'continue', 'Done.')], { scope })
+  await recorded(
+    [request(0, 'session/resume', { sessionId: 's1', cwd: '/quay' }), answer(0, {}), ...turn(1, 'continue')],
+    { scope },
+  )
+  const { conversations } = await ledger.list({ scope })
+  expect(conversations).toMatchObject([{ messages: 3 }])
 })

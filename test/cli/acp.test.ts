@@ -36,9 +36,21 @@ async function edit(
   words: readonly string[] = [],
 ) {
   const files = ['received', 'sent'].map((name) => join(cwd, name))
-  const child = startCli(['acp', ...words, '--', process.execPath, resolve(programFile('acp-agent')), ...files], {
-    cwd,
-  })
+  const child = startCli(
+    [
+      'acp',
+      '--store',
+      join(cwd, '.context-ledger'),
+      ...words,
+      '--',
+      process.execPath,
+      resolve(programFile('acp-agent')),
+      ...files,
+    ],
+    {
+      cwd,
+    },
+  )
   const errors: Buffer[] = []
   child.stderr.on('data', (chunk: Buffer) => errors.push(chunk))
   const sent: Buffer[] = []
@@ -155,6 +167,6 @@ it(
 )
 
 it('an agent that does not exist is an error that names it', async () => {
-  const { status, stderr } = await runCli(['acp', '--', 'no-such-agent-program'], { cwd })
+  const { status, stderr } = await runCli(['acp', '--store', cwd, '--', 'no-such-agent-program'], { cwd })
   expect([status, stderr]).toEqual([2, expect.stringContaining('no-such-agent-program cannot be started')])
 })

@@ -293,8 +293,11 @@ class Erasure {
       const plan = await planConversation(log, keys, conversationId, choice)
       const units = new Set<string>(plan.affected.units)
       // A summary of an erased message that was recorded since the epoch began needs a later one.
-      if (!isWhole && plan.used.some((used) => used.epoch >= epoch && units.has(used.unit)))
+      if (!isWhole && tries < PLAN_ATTEMPTS && plan.used.some((used) => used.epoch >= epoch && units.has(used.unit))) {
         epoch = await keys.beginEpoch(conversationId)
+        // The plan must have every text of earlier epochs.
+        continue
+      }
       const allowed = await this.parts.judge(plan, request)
       if (E.isLeft(allowed)) return allowed
       // Known before the keys are destroyed: a later import must not record these messages again.

@@ -358,8 +358,7 @@ export class AcpSession {
     if (amount !== undefined) this.cost = amount
     if (tokens === undefined) return
     this.contextTokens = tokens
-    if (before === undefined || before < LEAST_TOKENS || tokens >= before * SHRUNK || this.turn?.compacted === true)
-      return
+    if (before === undefined || before < LEAST_TOKENS || tokens >= before * SHRUNK) return
     yield* this.flush(moment)
     const trigger = COMPACT.test(this.turn?.prompt ?? '') ? 'manual' : 'auto'
     yield { ...this.compaction(trigger, undefined, moment), tokensBefore: before, tokensAfter: tokens }
@@ -378,7 +377,8 @@ export class AcpSession {
     const unknown = this.turn?.ids ?? []
     return {
       kind: 'compaction',
-      sourceId: this.idFor(`compaction-${told?.id ?? this.answerId()}`),
+      // Numbers of answers begin again with each connection; the last message does not.
+      sourceId: this.idFor(`compaction-${told?.id ?? ''}-${[...this.known].at(-1) ?? ''}`),
       at,
       trigger,
       summary,

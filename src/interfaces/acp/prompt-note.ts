@@ -1,5 +1,5 @@
 /** Puts a note into the next prompt of a session. */
-import { findNodeAtLocation, parseTree } from 'jsonc-parser'
+import { findNodeAtLocation, getNodeValue, parseTree } from 'jsonc-parser'
 import { isRecord } from '../../lib/is-record.js'
 
 /** Notes that wait, by session. Each is given once. */
@@ -25,6 +25,8 @@ export class WaitingNotes {
     const tree = note === undefined ? undefined : parseTree(text)
     const prompt = tree === undefined ? undefined : findNodeAtLocation(tree, ['params', 'prompt'])
     if (note === undefined || sessionId === undefined || prompt?.type !== 'array') return line
+    // An agent recognizes a command by the beginning of the prompt.
+    if (isCommand(getNodeValue(prompt))) return line
     this.notes.delete(sessionId)
     const at = prompt.offset + 1
     const comma = (prompt.children ?? []).length > 0 ? ',' : ''
@@ -32,6 +34,11 @@ export class WaitingNotes {
     return Buffer.from(`${text.slice(0, at)}${JSON.stringify({ type: 'text', text: note })}${comma}${text.slice(at)}`)
   }
 }
+
+/** Whether a prompt is a command of the agent, such as `/compact`. */
+const isCommand = (blocks: unknown): boolean =>
+  Array.isArray(blocks) &&
+  blocks.some((block: unknown) => isRecord(block) && typeof block['text'] === 'string' && block['text'].startsWith('/'))
 
 /** The session of a prompt; undefined for another message. */
 function promptedSession(text: string): string | undefined {

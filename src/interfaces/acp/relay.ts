@@ -96,7 +96,16 @@ export class LineEditor {
   }
 }
 
-/** A line as the recorder takes it. The message is not parsed here. */
-export function recordLine(from: AcpSide, at: string, message: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(`{"at":"${at}","from":"${from}","message":`), message, Buffer.from('}\n')])
+/** A line as the recorder takes it: the side, the time, and the message, which is not parsed here. */
+export const recordLine = (from: AcpSide, at: string, message: Buffer): Buffer =>
+  Buffer.concat([Buffer.from(`${from} ${at} `), message, Buffer.from('\n')])
+
+/** The parts of such a line; undefined for another one. */
+export function partsOfLine(
+  line: string,
+): { readonly from: AcpSide; readonly at: string; readonly message: string } | undefined {
+  const [, from, at, message] = /^(client|agent) (\S+) (.*)$/su.exec(line) ?? []
+  return (from === 'client' || from === 'agent') && at !== undefined && message !== undefined
+    ? { from, at, message }
+    : undefined
 }

@@ -5,14 +5,17 @@
  */
 import type { AcpRecord, AcpRecordedSession, AcpClosed } from '../../application/importers/acp.js'
 import { isRecord } from '../../lib/is-record.js'
-import { isLedgerError } from '../../lib/ledger-error.js'
+import { sessionConversationId } from '../../domain/values/session-ids.js'
+import { isLedgerError, LedgerError } from '../../lib/ledger-error.js'
 import { textIn } from '../../lib/text-in.js'
+import { partsOfLine } from './relay.js'
 import type { Ledger, OpenTranscript } from '../../library/ledger.js'
 
 /** How long messages wait for more, unless a turn ends. */
 const WAIT_MS = 1_000
 /** Pauses between attempts, while the ledger cannot be opened. */
 const PAUSE_MS = { first: 500, most: 15_000 } as const
+const TOO_MUCH = 'this connection has more than 256 million characters: the rest of it is not recorded'
 /** Characters of messages in memory. */
 const MAX_CHARACTERS = 256_000_000
 
@@ -54,9 +57,6 @@ interface Transcript {
   readonly compactions: Map<string, number>
 }
 
-/** The id that the ledger gives the conversation of a session. */
-const conversationOf = (sessionId: string): string => `acp/${sessionId}`
-
 export class SessionRecorder {
   /** All messages so far: a ledger that is opened again takes them from the beginning, and recognizes them. */
   private readonly records: Recorded[] = []
@@ -71,24 +71,25 @@ export class SessionRecorder {
   private stop = new AbortController()
   private isClosing = false
   private hasGivenUp = false
+  /** Sessions that the ledger rejects, for example because their conversation is erased. */
+  private readonly refused = new Set<string>()
 
   constructor(private readonly options: RecorderOptions) {}
 
   /** Takes a line: a message with its time and the side that sent it. */
   take(line: string): void {
     if (this.characters + line.length > MAX_CHARACTERS) {
+      if (this.dropped === 0) this.options.onProblem(new LedgerError('StoreUnavailable', TOO_MUCH))
       this.dropped += 1
       return
     }
-    let record: unknown
-    try {
-      record = JSON.parse(line)
-    } catch {
+    const record = recordIn(line)
+    if (record === undefined) {
       this.unreadable += 1
       return
     }
-    if (!isAcpRecord(record)) {
-      this.unreadable += 1
+    if (this.refused.has(sessionOf(record) ?? '')) {
+      this.dropped += 1
       return
     }
     if (!this.isContinuation(record)) this.records.push(record)
@@ -143,12 +144,33 @@ export class SessionRecorder {
         if (this.recorded === this.records.length) return
       } catch (error) {
         this.transcript = undefined
+        this.refuse(error)
         if (this.reason === undefined) this.options.onProblem(error)
         this.reason = error
         await this.pause(pause)
         if (this.hasGivenUp) return
       }
     }
+  }
+
+  /** Of a session that the ledger rejects nothing more is recorded; the others go on. */
+  private refuse(error: unknown): void {
+    if (!(error instanceof LedgerError) || error.fault === 'world') return
+    const id = error.details['conversationId']
+    const sessions = new Set(this.records.map(sessionOf))
+    for (const sessionId of sessions) {
+      if (sessionId === undefined || this.conversationOf(sessionId) !== id) continue
+      this.refused.add(sessionId)
+      const kept = this.records.filter((record) => sessionOf(record) !== sessionId)
+      this.dropped += this.records.slice(this.recorded).filter((record) => sessionOf(record) === sessionId).length
+      this.records.splice(0, this.records.length, ...kept)
+      // The rest is taken again from the beginning, and recognized.
+      this.recorded = 0
+    }
+  }
+
+  private conversationOf(sessionId: string): string {
+    return sessionConversationId('acp', sessionId, this.options.scope)
   }
 
   private async pause(milliseconds: number): Promise<void> {
@@ -186,11 +208,17 @@ export class SessionRecorder {
     for (let index = Math.max(from, this.recorded); index < this.records.length; index += 1) {
       const record = this.records[index]
       const sessionId = record === undefined ? undefined : continuedSession(record)
-      if (record === undefined || sessionId === undefined) continue
-      const messageIds = await messageIdsOf(ledger, conversationOf(sessionId))
+      if (record === undefined || sessionId === undefined || this.isMarked(index, sessionId)) continue
+      const messageIds = await messageIdsOf(ledger, this.conversationOf(sessionId))
       this.records.splice(index, 0, { at: record.at, recorded: { sessionId, messageIds } })
       index += 1
     }
+  }
+
+  /** Whether the messages of the session are named before a record: an attempt that failed did it. */
+  private isMarked(index: number, sessionId: string): boolean {
+    const before = this.records[index - 1]
+    return before !== undefined && 'recorded' in before && before.recorded.sessionId === sessionId
   }
 
   /** Makes the note after a new compaction. */
@@ -205,8 +233,24 @@ export class SessionRecorder {
   }
 }
 
-const isAcpRecord = (value: unknown): value is AcpRecord =>
-  isRecord(value) && isRecord(value['message']) && value['message']['jsonrpc'] === '2.0'
+/** The record of a line; undefined if its message is none of the protocol. */
+function recordIn(line: string): AcpRecord | undefined {
+  const parts = partsOfLine(line)
+  if (parts === undefined) return undefined
+  try {
+    const message: unknown = JSON.parse(parts.message)
+    return isRecord(message) && message['jsonrpc'] === '2.0' ? { at: parts.at, from: parts.from, message } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The session that a record names; undefined if it names none. */
+function sessionOf(record: Recorded): string | undefined {
+  if ('recorded' in record) return record.recorded.sessionId
+  const params = 'message' in record ? record.message['params'] : undefined
+  return isRecord(params) ? textIn(params['sessionId']) : undefined
+}
 
 /** Whether the message answers a prompt: everything so far is then recorded immediately. */
 const endsTurn = ({ message }: AcpRecord): boolean => isRecord(message['result']) && 'stopReason' in message['result']

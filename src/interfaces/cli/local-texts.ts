@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { PlannedErasure } from '../../library/ledger.js'
 import { isRecord } from '../../lib/is-record.js'
 import { ownFolder } from '../../lib/user-folders.js'
-import { defaultHookFolder, forgetSession, sessionKey } from './hook/hook-folder.js'
+import { defaultHookFolder, forgetSession, removeExportsOf, sessionKey } from './hook/hook-folder.js'
 import { UploadFile } from './push/upload-file.js'
 import { mayExist } from './written-copies.js'
 
@@ -45,8 +45,11 @@ async function hasItemsOf(upload: UploadFile, sessions: ReadonlySet<string>): Pr
   return false
 }
 
-/** Removes the notes of hooks that wait for the agents of these conversations. */
+/** Removes the notes of hooks that wait for the agents of these conversations, and exports of their sessions. */
 export function removeWaitingNotes(planned: readonly Planned[]): void {
   for (const { source } of planned)
-    if (source !== undefined) forgetSession(defaultHookFolder(), sessionKey(source.program, source.sourceId))
+    if (source !== undefined) {
+      forgetSession(defaultHookFolder(), sessionKey(source.program, source.sourceId))
+      removeExportsOf(defaultHookFolder(), source.sourceId)
+    }
 }

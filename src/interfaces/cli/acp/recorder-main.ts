@@ -6,6 +6,7 @@ import { writeSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { byteLines } from '../../../lib/byte-lines.js'
 import { hangUpSignals, onEndSignal } from '../../../lib/platform.js'
+import { homeFolder } from '../../../lib/user-folders.js'
 import { sentenceOfProblem } from '../../../library/problem.js'
 import { SessionRecorder } from '../../acp/session-recorder.js'
 import { loadConfig } from '../config/load-config.js'
@@ -17,6 +18,7 @@ import { recorderSettings } from './recorder-settings.js'
 /** How long it tries to record the rest after the end of the connection. */
 const CLOSE_MS = 60_000
 
+process.chdir(homeFolder())
 const { flags, name, scope, recall } = recorderSettings.parse(JSON.parse(process.argv[2] ?? ''))
 // The terminal's signals are for the agent.
 onEndSignal(() => undefined, hangUpSignals())
@@ -41,10 +43,17 @@ const opening = new OpeningOnDemand(
   }),
   onProblem,
 )
+// Only notes need the rules: without their file the session is recorded all the same.
+const rules = await rulesOf(config).catch((error: unknown) => {
+  onProblem(error)
+  return []
+})
+// A note for a relay that was killed.
+process.stdout.on('error', () => undefined)
 const recorder = new SessionRecorder({
   name,
   scope,
-  rules: await rulesOf(config),
+  rules,
   withLedger: (work) => opening.withRetries(true, work),
   onNote: recall
     ? (sessionId, text) => {

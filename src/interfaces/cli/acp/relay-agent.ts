@@ -2,7 +2,7 @@
  * Starts an agent and the process that records it, and passes bytes on between the editor and the agent. Nothing that
  * happens to the recording ends or slows down the session.
  */
-import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process'
+import { spawn, type ChildProcess, type SpawnOptions, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
@@ -10,7 +10,7 @@ import type { AcpSide } from '../../../application/importers/acp.js'
 import { byteLines } from '../../../lib/byte-lines.js'
 import { isRecord } from '../../../lib/is-record.js'
 import { LedgerError } from '../../../lib/ledger-error.js'
-import { hangUpSignals, onEndSignal } from '../../../lib/platform.js'
+import { commandWords, hangUpSignals, hasPosixShell, onEndSignal } from '../../../lib/platform.js'
 import { builtFile } from '../../../lib/package-root.js'
 import { LineEditor, LineSplitter, recordLine } from '../../acp/relay.js'
 import { WaitingNotes } from '../../acp/prompt-note.js'
@@ -89,7 +89,11 @@ export async function relayAgent(
   settings: RecorderSettings,
   onLost: (messages: number) => void,
 ): Promise<number> {
-  const agent: Agent = spawn(program, words, { stdio: ['pipe', 'pipe', 'inherit'], windowsHide: true })
+  const options = { stdio: ['pipe', 'pipe', 'inherit'], windowsHide: true } satisfies SpawnOptions
+  // Programs of npm are scripts on Windows, which only a shell starts.
+  const agent: Agent = hasPosixShell()
+    ? spawn(program, words, options)
+    : spawn(commandWords([program, ...words]), { ...options, shell: true })
   await started(agent, program)
   const notes = new WaitingNotes()
   const recording = new Recording(settings, (sessionId, text) => {

@@ -1,4 +1,6 @@
 /** `acp`: runs an agent for an editor that speaks the Agent Client Protocol, and records the session. */
+import { resolve } from 'node:path'
+import { homeFolder } from '../../../lib/user-folders.js'
 import { CommandExit } from '../errors.js'
 import { text, toggle, type CliCommand } from '../command.js'
 import { note } from '../output.js'
@@ -23,10 +25,13 @@ export const acp: CliCommand = {
       import('../acp/relay-agent.js'),
       import('../config/load-config.js'),
     ])
+    // An editor starts it in a project, which may have settings of other people: those of the home directory count.
+    const { agent: _agent, ...typed } = args.flags
+    const store = args.setting('store') ?? process.env['CONTEXT_LEDGER_STORE']
+    const isPath = store !== undefined && store !== '' && !store.startsWith('@') && !store.includes('://')
+    const flags = { ...typed, ...(isPath ? { store: resolve(store) } : {}) }
     // Report an invalid setting now.
-    await loadConfig({ flags: args.flags, env: process.env, cwd: process.cwd() }, { writes: true })
-    // The words of the agent are not for the process that records.
-    const { agent: _agent, ...flags } = args.flags
+    await loadConfig({ flags, env: process.env, cwd: homeFolder() }, { writes: true })
     const settings = {
       flags,
       name: `acp-${new Date().toISOString()}-${String(process.pid)}`,

@@ -9,6 +9,7 @@
 import { readFileSync, writeSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { isRecord } from '../../../lib/is-record.js'
+import { homeFolder } from '../../../lib/user-folders.js'
 import { textIn } from '../../../lib/text-in.js'
 import { askResidentOf } from '../ask-resident.js'
 import { canaryNote, isCanary } from './canary.js'
@@ -21,6 +22,8 @@ const LATE_MS = 2_000
 const MOST_MS = 60_000
 
 const [folder = '', agent = '', mode] = process.argv.slice(2)
+// The directory of a project may have settings of other people.
+process.chdir(homeFolder())
 
 /** The ledger and the rules of the installation; undefined if it makes no summaries: a program may run a removed plugin. */
 function installed(): { readonly store: string; readonly rules: string | undefined } | undefined {
@@ -46,16 +49,20 @@ function print(answer: unknown): void {
   writeSync(1, `${JSON.stringify(answer)}\n`)
 }
 
+/** The transcript, once it is known: an export must not stay. */
+let transcript: string | undefined
+
 async function run(): Promise<void> {
-  const found = installed()
-  if (found === undefined) return
-  const request: SummaryRequest = { summarize: readCompacting(await readInput(), agent), rulesFile: found.rules }
-  const { sessionId } = request.summarize
+  const session = readCompacting(await readInput(), agent)
+  transcript = session.transcript
   try {
-    if (isCanary(sessionId)) print({ kind: 'made', text: canaryNote(sessionId, undefined) })
+    const found = installed()
+    if (found === undefined) return
+    const request: SummaryRequest = { summarize: session, rulesFile: found.rules }
+    if (isCanary(session.sessionId)) print({ kind: 'made', text: canaryNote(session.sessionId, undefined) })
     else await summarize(request, found.store)
   } finally {
-    removeExport(folder, request.summarize.transcript)
+    removeExport(folder, session.transcript)
   }
 }
 
@@ -76,6 +83,7 @@ async function summarize(request: SummaryRequest, store: string): Promise<void> 
 
 setTimeout(() => {
   logProblem(folder, agent, 'the summary was not made in time, so the program made its own')
+  if (transcript !== undefined) removeExport(folder, transcript)
   process.exit(0)
 }, MOST_MS).unref()
 

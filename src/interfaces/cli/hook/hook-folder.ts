@@ -15,8 +15,9 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { isRecord } from '../../../lib/is-record.js'
+import { isBelow } from '../../../lib/platform.js'
 import { ownFolder } from '../../../lib/user-folders.js'
 import { codeOf } from '../../../ports/store-error.js'
 
@@ -218,7 +219,13 @@ const exportsFolder = (folder: string): string => join(folder, 'exports')
 
 /** Removes the export of a session; a transcript of the program stays. */
 export function removeExport(folder: string, transcript: string): void {
-  if (!relative(exportsFolder(folder), transcript).startsWith('..')) rmSync(transcript, { force: true })
+  if (isBelow(transcript, exportsFolder(folder))) rmSync(transcript, { force: true })
+}
+
+/** Removes all exports of a session, also those of a process that was killed. */
+export function removeExportsOf(folder: string, sessionId: string): void {
+  for (const name of existsSync(exportsFolder(folder)) ? readdirSync(exportsFolder(folder)) : [])
+    if (name.startsWith(`${sessionId}.`)) rmSync(join(exportsFolder(folder), name), { force: true })
 }
 
 /** Deletes notes and exports older than a day: their sessions have ended. */

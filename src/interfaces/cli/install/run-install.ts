@@ -166,12 +166,20 @@ function commandsFor(
 }
 
 /** The agent for an editor. Other programs have none. */
-function recordedFor(given: string | undefined, program: AgentProgram | undefined): RecordedAgent | undefined {
+function recordedFor(
+  { acp: given, guard, compact }: Pick<InstallOptions, 'acp' | 'guard' | 'compact'>,
+  program: AgentProgram | undefined,
+): RecordedAgent | undefined {
   if (program?.isEditor === true) {
     if (given === undefined)
       throw new LedgerError(
         'Usage',
         `--agent ${program.name} needs --acp AGENT: the agent that it runs, for example --acp opencode`,
+      )
+    if (guard !== undefined || compact !== undefined)
+      throw new LedgerError(
+        'Usage',
+        `--guard and --compact are for programs that run agents, not for ${titleOf(program)}`,
       )
     return recordedAgent(given)
   }
@@ -191,7 +199,7 @@ async function chosenPlans(flags: Flags, options: InstallOptions, folder: string
     return plans
   }
   const programs = named ?? agentPrograms.filter(isUsed)
-  const recorded = recordedFor(options.acp, named?.[0])
+  const recorded = recordedFor(options, named?.[0])
   if (programs.length === 0)
     throw new LedgerError(
       'Usage',
