@@ -98,7 +98,7 @@ const withdrawnPart = ({ messages }: Withdrawal): WithdrawnPart => ({
     .find((words) => words !== undefined),
 })
 
-/** What a repair could not bring back. */
+/** The losses that a repair cannot undo. */
 const lostIn = ({ damaged, removed }: MissingContext, { summary }: HandoffPlan): Omit<Repaired, keyof Repairs> => ({
   missingSummaries: removed.length > 0 && summary !== 'text' ? 1 : 0,
   unreadableRecords: damaged,

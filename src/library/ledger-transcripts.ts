@@ -73,9 +73,9 @@ export interface WithdrawnPart {
   readonly text: string | undefined
 }
 
-/** What a repair changed so that the program can resume the session, and what it could not bring back: numbers by kind. */
+/** The changes by which the program can resume the session, and the losses that remain: numbers by kind. */
 export interface Repaired extends Repairs {
-  /** Compactions without a readable summary: a note of what the context lacks takes its place. */
+  /** Compactions without a readable summary: a note of the older messages replaces it. */
   readonly missingSummaries: number
   /** Records of the damaged file that cannot be read. They are left out. */
   readonly unreadableRecords: number
@@ -103,7 +103,7 @@ export interface Handoff {
   readonly notHandedOver: readonly NotHandedOver[]
   /** Withdrawn parts of the conversation, which the session does not have. The option `withdrawn` takes one. */
   readonly withdrawn: readonly WithdrawnPart[]
-  /** What a repair changed; undefined without `repair`. */
+  /** The changes of a repair; undefined without `repair`. */
   readonly repaired?: Repaired
   /** Estimated tokens of the session. */
   readonly tokens: number

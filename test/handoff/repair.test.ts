@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { contentText } from '../../src/domain/values/message.js'
 import { openLedger, type Handoff, type Ledger } from '../../src/index.js'
+import { COMPACTED_SESSIONS } from '../support/compacted-sessions.js'
 import { DAMAGES, FORMS } from '../support/ten-damages.js'
 import { sessionFormats } from '../support/session-formats.js'
 import { strictChat } from '../support/strict-chat.js'
@@ -29,7 +30,7 @@ interface Repaired {
   readonly problems: readonly string[]
 }
 
-/** Texts that stand for a result that is missing, or for one that no call waits for. */
+/** Texts instead of a result that is missing, or of one that no call waits for. */
 const OPEN = /^\[(?:no result of this call has been recorded so far|Interrupted: the session ended [^\]]*)\]$/u
 const STRAY = /^\[(?:late result of|Handed over: (?:the output of a tool|a further result))[^\]]*\]\s*/u
 const NO_FILE = /\s*\[\w+(?:: not handed over)?\]/gu
@@ -98,7 +99,7 @@ const NOTHING = {
 
 const LOST_SUMMARY = 'a compaction without its summary'
 
-/** What the repair of a damage reports, apart from zeros. */
+/** The numbers that the repair of a damage reports, apart from zeros. */
 const FOUND: Readonly<Record<string, object>> = {
   'an end in the middle of a call': { openCalls: 1 },
   'a result without its call': { resultsWithoutCall: 1 },
@@ -119,7 +120,7 @@ describe.each(Object.keys(FORMS))('a damaged session of %s', (program) => {
     expect(before.join('\n').includes('Load them.')).toBe(!LOST_END.has(damage))
     expect(damagedAfter).toBe(damaged)
     expect(handoff).toMatchObject({ program, repaired: { ...NOTHING, ...FOUND[damage] } })
-    // A note takes the place of a summary that is missing.
+    // A note replaces a summary that is missing.
     const [first = '', ...rest] = after
     expect(first.includes('This session continues ')).toBe(damage === LOST_SUMMARY)
     expect(damage === LOST_SUMMARY ? rest : after).toEqual(before)
@@ -127,6 +128,23 @@ describe.each(Object.keys(FORMS))('a damaged session of %s', (program) => {
 })
 
 describe('a repair', () => {
+  it('of a compacted session of opencode has one request for a summary, as before', async () => {
+    const { file = '', after = '' } = COMPACTED_SESSIONS['opencode']?.('ses_hold', '2026-03-10T08:00:00.000Z') ?? {}
+    const own = await mkdtemp(join(home, 'opencode-'))
+    await writeFile(join(own, file), after)
+    const ledger = await openLedger({ store: 'memory' })
+    try {
+      await ledger.transcripts.import(join(own, file))
+      const options = { to: 'same', repair: true, home: own, cwd: '/srv/hold' }
+      const { conversationId } = await ledger.transcripts.handoff('opencode/ses_hold', options)
+      const before = await contextOf(ledger, 'opencode/ses_hold')
+      expect(before.lines.join()).toContain('What did we do so far?')
+      expect(await contextOf(ledger, conversationId)).toEqual(before)
+    } finally {
+      await ledger.close()
+    }
+  })
+
   /** The repaired session of a rollout of Codex with these items. */
   async function ofItems(...items: readonly object[]) {
     const id = '5c1f6d1e-3b0a-4a3c-9f6e-0d6c1b2a7e24'
@@ -184,7 +202,7 @@ describe('a repair', () => {
     expect(written).toContain('two')
   })
 
-  it('keeps what the program said in the role of the user', async () => {
+  it('keeps texts of the program in the role of the user', async () => {
     const text = '<environment_context>\n  <cwd>/srv/hold</cwd>\n</environment_context>'
     const { found, written } = await ofItems({
       type: 'message',

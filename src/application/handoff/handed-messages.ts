@@ -36,7 +36,7 @@ export const lose = (losses: Losses, what: string, number = 1): void => {
   losses.set(what, (losses.get(what) ?? 0) + number)
 }
 
-/** What a repair changed so that the program can resume the session: numbers by kind. */
+/** The changes by which the program can resume the session: numbers by kind. */
 export interface Repairs {
   /** Calls without a result, which got one that says that they were interrupted. */
   readonly openCalls: number
@@ -46,7 +46,7 @@ export interface Repairs {
   readonly repeatedResults: number
   /** Other results after the first one of their call, which became texts. */
   readonly furtherResults: number
-  /** Calls whose arguments were cut off: the argument `incomplete_arguments` has their text. */
+  /** Calls with arguments that were cut off: the argument `incomplete_arguments` has their text. */
   readonly incompleteArguments: number
 }
 

@@ -230,19 +230,23 @@ function common({ losses }: Sorted, chosen: readonly Piece[], handover: string |
 }
 
 /**
- * The context as it is: its summary alone stands for what it lacks. Undefined if the summary is missing or cannot be
+ * The context as it is: its summary, and no note of older messages. Undefined if the summary is missing or cannot be
  * read, or if the budget has no room for all.
  */
 function wholeContext(missing: MissingContext, found: Sorted, options: PlanOptions): HandoffPlan | undefined {
   const { to, budget, redact } = options
   const direction = { from: to, to, isRepair: true }
-  const pieces = piecesOf(found.messages, direction)
+  // opencode itself puts its request for a summary before each summary.
+  const isRequest = ({ messageId }: HandedMessage, at: number): boolean =>
+    to === 'opencode' && messageId === undefined && at < found.beforeSummary
+  const messages = found.messages.filter((message, at) => !isRequest(message, at))
+  const pieces = piecesOf(messages, direction)
   const summary = missing.summary.kind === 'text' ? redact(missing.summary.text) : ''
   const plan = common(found, pieces, summary === '' ? undefined : summary)
-  const isWhole = summary !== '' || missing.removed.length === 0
-  if (!isWhole || plan.turns.length === 0 || plan.tokens > budget) return undefined
+  const isWhole = summary !== '' || (missing.removed.length === 0 && plan.turns.length > 0)
+  if (!isWhole || plan.tokens > budget) return undefined
   const all = missing.before.map(({ messageId }) => messageId)
-  const before = piecesOf(found.messages.slice(0, found.beforeSummary), direction)
+  const before = piecesOf(messages.slice(0, found.beforeSummary), direction)
   return {
     ...plan,
     // A text that the program inserted may say what any message says.

@@ -150,7 +150,7 @@ function checkContent(
   source.check(`to ${to}: the rule`, all.includes(RULE), 'the request does not have it')
 }
 
-/** What a line with the result of a call has, in the files of programs that write lines. */
+/** The mark of a line with the result of a call, in the files of programs that write lines. */
 const RESULT_LINES: Readonly<Record<string, RegExp>> = {
   'claude-code': /"type":"tool_result"/u,
   codex: /"type":"(?:function|custom_tool)_call_output"/u,
