@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises'
 import { dirname, join, resolve, sep } from 'node:path'
 import { isBare, openingWords } from '../domain/text/title.js'
+import { SAME_PROGRAM } from '../domain/values/handoff-programs.js'
+import type { Repairs } from '../application/handoff/handed-messages.js'
 import { HANDOFF_TOKENS, planHandoff, type HandoffPlan } from '../application/handoff/plan.js'
 import {
   atDistinctTimes,
@@ -26,7 +28,7 @@ import { copiedMessages } from './copied-messages.js'
 import * as calls from '../schema/calls/transcripts.js'
 import type { Transcripts } from './ledger.js'
 import type { LedgerErasure } from './ledger-erasure.js'
-import type { Handoff, HandoffOptions, WithdrawnPart } from './ledger-transcripts.js'
+import type { Handoff, HandoffOptions, Repaired, WithdrawnPart } from './ledger-transcripts.js'
 import type { Lookup } from './lookup.js'
 import { bad, textGiven } from './options.js'
 import { problem, valueOf } from './problem.js'
@@ -77,10 +79,13 @@ function directoryFor(writer: SessionWriter, home: string | undefined): ProgramD
 
 /** The program for which the session is written. */
 function targetOf({ to, repair }: HandoffOptions, { origin, state }: MissingContext): SessionWriter {
-  if (repair !== true) return writerFor(to)
+  if (repair !== true && to !== SAME_PROGRAM) return writerFor(to)
   if (origin === undefined) throw problem({ kind: 'NoProgram', conversationId: state.conversationId })
-  if (to !== undefined && to !== origin.program)
-    throw bad('to', `must be ${origin.program}, the program of the conversation, or absent with \`repair\``)
+  if (to !== undefined && to !== SAME_PROGRAM && to !== origin.program)
+    throw bad(
+      'to',
+      `must be ${origin.program}, the program of the conversation, or \`same\`, or absent with \`repair\``,
+    )
   return writerFor(origin.program)
 }
 
@@ -91,6 +96,12 @@ const withdrawnPart = ({ messages }: Withdrawal): WithdrawnPart => ({
     .filter(({ role, byProgram }) => role === 'user' && byProgram !== true)
     .map(({ text }) => openingWords(text))
     .find((words) => words !== undefined),
+})
+
+/** The losses that a repair cannot undo. */
+const lostIn = ({ damaged, removed }: MissingContext, { summary }: HandoffPlan): Omit<Repaired, keyof Repairs> => ({
+  missingSummaries: removed.length > 0 && summary !== 'text' ? 1 : 0,
+  unreadableRecords: damaged,
 })
 
 /** The conversation before this message was withdrawn. */
@@ -126,7 +137,7 @@ async function sessionOf(
   writer: SessionWriter,
   directory: ProgramDirectory,
   { origin }: MissingContext,
-  { turns, handover }: HandoffPlan,
+  { turns, turnsBefore, handover }: HandoffPlan,
   { title, cwd, at }: Pick<Session, 'title' | 'at'> & { readonly cwd: string | undefined },
 ): Promise<WrittenSession> {
   const { path } = directory
@@ -143,6 +154,7 @@ async function sessionOf(
     title,
     at,
     handover,
+    turnsBefore,
     turns: atDistinctTimes(turns),
   }
   const written = await writer.write(session, directory)
@@ -210,7 +222,7 @@ export function createHandoff(parts: HandoffParts): Pick<Transcripts, 'handoff'>
       const checked = gate.enter(calls.handoff, options)
       const { repair = false, withdrawn, home, cwd, actor } = checked
       const { budget = repair ? Number.MAX_SAFE_INTEGER : HANDOFF_TOKENS } = checked
-      if (!repair) writerFor(checked.to)
+      if (!repair && checked.to !== SAME_PROGRAM) writerFor(checked.to)
       await lookup.isThere(conversationId)
       parts.freshness.follow()
       const now = await missingContext(log, conversationId)
@@ -219,7 +231,10 @@ export function createHandoff(parts: HandoffParts): Pick<Transcripts, 'handoff'>
       const writer = targetOf(checked, now)
       const redactor = valueOf(await redactorFor(log, { ...policy, redaction: 'on' }), problem)
       const redact = <T>(value: T): T => redactor?.json(value).value ?? value
-      const plan = valueOf(planHandoff(missing, { to: writer.program, budget, conversationId, redact }), problem)
+      const plan = valueOf(
+        planHandoff(missing, { to: writer.program, isRepair: repair, budget, conversationId, redact }),
+        problem,
+      )
       const directory = directoryFor(writer, home)
       const written = await sessionOf(writer, directory, missing, plan, {
         title: redact(titleOf(missing)),
@@ -235,7 +250,15 @@ export function createHandoff(parts: HandoffParts): Pick<Transcripts, 'handoff'>
       }
       // A process that watches the directory must not import the session before it is recorded as a copy.
       await writeNewFile(file, async () => await Promise.resolve(written.content), record)
-      const { turns: _turns, sources: _sources, handover: _handover, note, ...report } = plan
+      const {
+        turns: _turns,
+        sources: _sources,
+        handover: _handover,
+        turnsBefore: _before,
+        note,
+        repairs,
+        ...report
+      } = plan
       const { tokens, entries, omitted } = note
       return {
         program: writer.program,
@@ -245,6 +268,7 @@ export function createHandoff(parts: HandoffParts): Pick<Transcripts, 'handoff'>
         ...report,
         note: { tokens, entries, omitted },
         withdrawn: redact(missing.withdrawals.map(withdrawnPart)),
+        ...(repair ? { repaired: { ...repairs, ...lostIn(missing, plan) } } : {}),
       } satisfies Handoff
     },
   }

@@ -1,6 +1,7 @@
 /** The public types of imported transcripts. `transcripts.ts` implements them. */
 import type { OptionsOf } from '../schema/call.js'
 import type * as calls from '../schema/calls/transcripts.js'
+import type { Repairs } from '../application/handoff/handed-messages.js'
 import type { NotHandedOver } from '../application/handoff/plan.js'
 import type { RecallNote } from '../application/recall/note.js'
 import type { RecordedConversation } from '../application/importers/recorded-transcript.js'
@@ -72,6 +73,14 @@ export interface WithdrawnPart {
   readonly text: string | undefined
 }
 
+/** The changes by which the program can resume the session, and the losses that remain: numbers by kind. */
+export interface Repaired extends Repairs {
+  /** Compactions without a readable summary: a note of the older messages replaces it. */
+  readonly missingSummaries: number
+  /** Records of the damaged file that cannot be read. They are left out. */
+  readonly unreadableRecords: number
+}
+
 /** A session that was handed over. */
 export interface Handoff {
   /** The program that can resume it. */
@@ -94,6 +103,8 @@ export interface Handoff {
   readonly notHandedOver: readonly NotHandedOver[]
   /** Withdrawn parts of the conversation, which the session does not have. The option `withdrawn` takes one. */
   readonly withdrawn: readonly WithdrawnPart[]
+  /** The changes of a repair; undefined without `repair`. */
+  readonly repaired?: Repaired
   /** Estimated tokens of the session. */
   readonly tokens: number
 }

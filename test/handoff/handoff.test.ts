@@ -402,6 +402,7 @@ describe('whatever was said', () => {
           title: undefined,
           at: '2026-03-01T12:00:00.000Z',
           handover: 'What came before.',
+          turnsBefore: 0,
           turns,
         }
         const directory = { path: home, read: () => Promise.resolve(CWD), list: () => Promise.resolve(['harbour']) }
@@ -412,7 +413,7 @@ describe('whatever was said', () => {
         messages += read.length
         expect(
           readBack(
-            handed.map(({ body, messageId }) => ({ ...body, messageId })),
+            handed.map(({ body, messageId = '' }) => ({ ...body, messageId })),
             read,
           ).problems,
         ).toEqual([])

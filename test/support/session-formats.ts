@@ -2,6 +2,7 @@
  * Strict checkers of the session files of five programs, written from the programs' own sources and documents, and from
  * files that they wrote. A field that a program does not write is an error. `problemsIn` returns what is wrong.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 
 const iso = z.iso.datetime()
@@ -214,7 +215,7 @@ const codexRecord = z.union([
   ),
   codexLine(
     'compacted',
-    z.strictObject({ message: z.string().min(1), replacement_history: z.array(userMessage).length(1) }),
+    z.strictObject({ message: z.string().min(1), replacement_history: z.array(codexItem).min(1) }),
   ),
   codexLine('response_item', codexItem),
   codexLine(
@@ -245,7 +246,13 @@ function codex(content: string): string[] {
     ...problems,
     ...pairingProblems({ calls, results }),
     ...(types.indexOf('session_meta') === 0 && types.lastIndexOf('session_meta') === 0 ? [] : ['no single header']),
-    ...(types.lastIndexOf('compacted') > 1 ? ['a compaction after messages'] : []),
+    ...(types.filter((type) => type === 'compacted').length > 1 ? ['several compactions'] : []),
+    ...found.flatMap((line, at) => {
+      if (line.type !== 'compacted') return []
+      const before = found.slice(0, at).flatMap((each) => (each.type === 'response_item' ? [each.payload] : []))
+      const kept = line.payload.replacement_history.slice(0, -1)
+      return isDeepStrictEqual(kept, before) ? [] : ['a compaction does not keep the items before it']
+    }),
     ...(found.some(({ payload }) => 'type' in payload && payload.type === 'user_message')
       ? []
       : ['Codex does not list it: it has no event of a user']),

@@ -41,7 +41,7 @@ interface NotWithdrawn {
   readonly roots: readonly string[]
 }
 
-/** A conversation that no program recorded cannot be repaired for its program. */
+/** A conversation that no program recorded has no program to return to. */
 interface NoProgram {
   readonly kind: 'NoProgram'
   readonly conversationId: string
@@ -67,5 +67,5 @@ export const handoffSentences: Sentences<HandoffFailure> = {
   NotWithdrawn: ({ messageId, roots }) =>
     `message "${messageId}" is not withdrawn; ${roots.length === 0 ? 'the conversation has no withdrawn messages' : `the withdrawn parts begin with ${roots.join(', ')}`}`,
   NoProgram: ({ conversationId }) =>
-    `conversation "${conversationId}" was not recorded by another program, so it cannot be repaired: name the program that continues it (to)`,
+    `conversation "${conversationId}" was not recorded by another program: name the program that continues it (to)`,
 }

@@ -5,7 +5,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isRecord } from '../../lib/is-record.js'
 import { exactJson, exactText } from '../../lib/json.js'
-import { answeredCalls, placedMessages, toolOfCall } from '../../domain/conversation/call-groups.js'
+import { answeredCalls, placedMessages, resultsByCall, toolOfCall } from '../../domain/conversation/call-groups.js'
+import { INCOMPLETE } from '../../domain/conversation/observed-context.js'
 import {
   isReasoning,
   isTextPart,
@@ -16,9 +17,10 @@ import {
 import type { SessionCall, SessionPart, SessionResult, SessionTurn } from './session.js'
 import { translated } from './tools.js'
 
-/** A recorded message, as it was last sent to the model. */
+/** A message of the context, as it was last sent to the model. */
 export interface HandedMessage {
-  readonly messageId: string
+  /** Undefined if the program inserted it. */
+  readonly messageId: string | undefined
   readonly body: MessageBody
   readonly at: string
   readonly isError: boolean
@@ -34,16 +36,42 @@ export const lose = (losses: Losses, what: string, number = 1): void => {
   losses.set(what, (losses.get(what) ?? 0) + number)
 }
 
-/** The programs of a handoff. */
+/** The changes by which the program can resume the session: numbers by kind. */
+export interface Repairs {
+  /** Calls without a result, which got one that says that they were interrupted. */
+  readonly openCalls: number
+  /** Results without their call, which became texts. */
+  readonly resultsWithoutCall: number
+  /** Results equal to the first result of their call, which were left out. */
+  readonly repeatedResults: number
+  /** Other results after the first one of their call, which became texts. */
+  readonly furtherResults: number
+  /** Calls with arguments that were cut off: the argument `incomplete_arguments` has their text. */
+  readonly incompleteArguments: number
+}
+
+export const NO_REPAIRS: Repairs = {
+  openCalls: 0,
+  resultsWithoutCall: 0,
+  repeatedResults: 0,
+  furtherResults: 0,
+  incompleteArguments: 0,
+}
+
+/** The programs of a handoff, and whether it is a repair for the same program. */
 interface Direction {
   readonly from: string | undefined
   readonly to: string
+  readonly isRepair?: boolean
 }
+
+/** The result that a repair gives to a call without one. */
+const INTERRUPTED = '[Interrupted: the session ended before this call had a result.]'
 
 const DATA_URL = /^data:(?<mediaType>image\/[\w.+-]+);base64,(?<data>[^]+)$/u
 
 const image = (mediaType: unknown, data: unknown): SessionPart | undefined =>
-  typeof mediaType === 'string' && mediaType.startsWith('image/') && typeof data === 'string'
+  typeof mediaType === 'string' && mediaType.startsWith('image/') && typeof data === 'string' && data !== ''
     ? { kind: 'image', mediaType, data }
     : undefined
 
@@ -134,6 +162,7 @@ export interface Piece {
   /** The recorded messages that it is made of. */
   readonly messageIds: readonly string[]
   readonly losses: Losses
+  readonly repairs: Repairs
 }
 
 /** A message of an answer, with the results of its calls. */
@@ -151,6 +180,8 @@ interface Answer {
 interface StrayResult {
   readonly stray: HandedMessage
   readonly call: ToolCall | undefined
+  /** It is equal to the first result of that call. */
+  readonly isRepeated: boolean
 }
 
 const isOfAnswer = ({ messages }: Answer, { body, answerId }: HandedMessage): boolean =>
@@ -161,11 +192,15 @@ function groupsOf(messages: readonly HandedMessage[]): (Answer | StrayResult | H
   const groups: (Answer | StrayResult | HandedMessage)[] = []
   const bodies = messages.map(({ body }) => body)
   const answered = answeredCalls(bodies)
+  const firstResults = resultsByCall(bodies, answered)
   for (const [first, ...others] of placedMessages(bodies)) {
     const message = first === undefined ? undefined : messages[first.at]
     if (message === undefined) continue
     if (first?.kind === 'stray') {
-      groups.push({ stray: message, call: answered.get(first.at)?.call })
+      const call = answered.get(first.at)?.call
+      const firstResult = call === undefined ? undefined : firstResults.get(call)
+      const isRepeated = firstResult !== undefined && isDeepStrictEqual(firstResult.content, message.body.content)
+      groups.push({ stray: message, call, isRepeated })
       continue
     }
     const last = groups.at(-1)
@@ -178,17 +213,30 @@ function groupsOf(messages: readonly HandedMessage[]): (Answer | StrayResult | H
   return groups
 }
 
+const idsOf = (messages: readonly Pick<HandedMessage, 'messageId'>[]): string[] =>
+  messages.flatMap(({ messageId }) => messageId ?? [])
+
 /** A message of the user. */
 function userPiece({ messageId, body, at }: HandedMessage): Piece {
   const losses: Losses = new Map()
   const parts = partsOf(body.content, losses)
-  return { turns: parts.length === 0 ? [] : [{ role: 'user', at, parts }], messageIds: [messageId], losses }
+  return {
+    turns: parts.length === 0 ? [] : [{ role: 'user', at, parts }],
+    messageIds: idsOf([{ messageId }]),
+    losses,
+    repairs: NO_REPAIRS,
+  }
 }
 
 /** A result that no call waits for, as a text of a tool in the role of the user. */
-function strayPiece({ stray: { messageId, body, at, isError }, call }: StrayResult): Piece {
+function strayPiece({ stray, call, isRepeated }: StrayResult, { isRepair = false }: Direction): Piece {
+  const { body, at, isError } = stray
+  const messageIds = idsOf([stray])
   const losses: Losses = new Map()
-  lose(losses, call === undefined ? 'result without its call, as text' : 'further result of a call, as text')
+  if (isRepair && isRepeated) return { turns: [], messageIds, losses, repairs: { ...NO_REPAIRS, repeatedResults: 1 } }
+  if (!isRepair)
+    lose(losses, call === undefined ? 'result without its call, as text' : 'further result of a call, as text')
+  const kind = call === undefined ? 'resultsWithoutCall' : 'furtherResults'
   const what =
     call === undefined
       ? `the output of a tool, whose call ${body.toolCallId ?? ''} is not in this session`
@@ -197,8 +245,9 @@ function strayPiece({ stray: { messageId, body, at, isError }, call }: StrayResu
   const parts = partsOf(body.content, losses)
   return {
     turns: [{ role: 'user', at, parts: [head, ...parts] }],
-    messageIds: [messageId],
+    messageIds,
     losses,
+    repairs: isRepair ? { ...NO_REPAIRS, [kind]: 1 } : NO_REPAIRS,
   }
 }
 
@@ -216,6 +265,15 @@ function callsOf({ messages }: Answer): { readonly call: ToolCall; readonly resu
   )
 }
 
+const resultOf = (found: HandedMessage | undefined, losses: Losses): SessionResult | undefined =>
+  found === undefined ? undefined : { at: found.at, parts: partsOf(found.body.content, losses), isError: found.isError }
+
+const interruptedAt = (at: string): SessionResult => ({
+  at,
+  parts: [{ kind: 'text', text: INTERRUPTED }],
+  isError: true,
+})
+
 /** Converts one answer. */
 function answerPiece(answer: Answer, direction: Direction, ids: CallIds): Piece {
   const messages = answer.messages.map(({ message }) => message)
@@ -227,12 +285,15 @@ function answerPiece(answer: Answer, direction: Direction, ids: CallIds): Piece 
   if (images > 0) lose(losses, 'image in an answer of the model', images)
   const calls: SessionCall[] = []
   const texts: SessionPart[] = []
+  const { isRepair = false } = direction
+  let [openCalls, incompleteArguments] = [0, 0]
   for (const { call, result: found } of callsOf(answer)) {
-    const source = callParts(call)
-    const result: SessionResult | undefined =
-      found === undefined
-        ? undefined
-        : { at: found.at, parts: partsOf(found.body.content, losses), isError: found.isError }
+    const received = callParts(call)
+    const isIncomplete = isRepair && call.function !== undefined && typeof received.input === 'string'
+    const source = isIncomplete ? { ...received, input: { [INCOMPLETE]: received.input } } : received
+    if (isIncomplete) incompleteArguments += 1
+    if (isRepair && found === undefined) openCalls += 1
+    const result = resultOf(found, losses) ?? (isRepair ? interruptedAt(first?.at ?? '') : undefined)
     const made = result === undefined ? undefined : targetCall(source, direction, losses)
     if (made !== undefined && result !== undefined) calls.push({ id: ids.next(call.id), ...made, result })
     else {
@@ -246,7 +307,8 @@ function answerPiece(answer: Answer, direction: Direction, ids: CallIds): Piece 
   const turns: SessionTurn[] = []
   if (text !== '' || calls.length > 0) turns.push({ role: 'assistant', at, text, model: first?.model, calls })
   if (texts.length > 0) turns.push({ role: 'user', at: results.at(-1)?.at ?? at, parts: texts })
-  return { turns, messageIds: [...messages, ...results].map(({ messageId }) => messageId), losses }
+  const repairs = { ...NO_REPAIRS, openCalls, incompleteArguments }
+  return { turns, messageIds: idsOf([...messages, ...results]), losses, repairs }
 }
 
 /**
@@ -256,6 +318,10 @@ function answerPiece(answer: Answer, direction: Direction, ids: CallIds): Piece 
 export function piecesOf(messages: readonly HandedMessage[], direction: Direction): Piece[] {
   const ids = new CallIds()
   return groupsOf(messages).map((group) =>
-    'messages' in group ? answerPiece(group, direction, ids) : 'stray' in group ? strayPiece(group) : userPiece(group),
+    'messages' in group
+      ? answerPiece(group, direction, ids)
+      : 'stray' in group
+        ? strayPiece(group, direction)
+        : userPiece(group),
   )
 }

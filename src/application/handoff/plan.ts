@@ -1,6 +1,6 @@
 /**
  * Plans a handoff within a budget of tokens: the newest messages verbatim, and for all older ones the summary and the note
- * of `recall`, which has all rules.
+ * of `recall`, which has all rules. A repair has the context as it is: its summary and all its messages.
  */
 import { either as E } from 'fp-ts'
 import { separateParts, type ObservedPart } from '../../domain/conversation/observed.js'
@@ -15,7 +15,15 @@ import { entriesOf } from '../recall/entries.js'
 import type { MissingContext } from '../recall/missing-context.js'
 import { noteOf, type RecallNote } from '../recall/note.js'
 import type { HandoffFailure } from './failures.js'
-import { lose, piecesOf, type HandedMessage, type Losses, type Piece } from './handed-messages.js'
+import {
+  lose,
+  NO_REPAIRS,
+  piecesOf,
+  type HandedMessage,
+  type Losses,
+  type Piece,
+  type Repairs,
+} from './handed-messages.js'
 import type { SessionTurn } from './session.js'
 import { exactText } from '../../lib/json.js'
 import { textIn } from '../../lib/text-in.js'
@@ -36,6 +44,8 @@ export interface HandoffPlan {
   readonly sources: readonly (readonly string[])[]
   /** The text for all older messages; undefined if there are none. */
   readonly handover: string | undefined
+  /** Number of turns that the context has before the handover. */
+  readonly turnsBefore: number
   readonly note: RecallNote
   /** How the summary of older messages travels. */
   readonly summary: 'text' | 'opaque' | 'none'
@@ -44,12 +54,15 @@ export interface HandoffPlan {
   /** Number of messages that only the summary and the note cover. */
   readonly older: number
   readonly notHandedOver: readonly NotHandedOver[]
+  readonly repairs: Repairs
   /** Estimated tokens of everything that travels. */
   readonly tokens: number
 }
 
 export interface PlanOptions {
   readonly to: string
+  /** If true, the session is for the program that recorded it, and has its context as it is. */
+  readonly isRepair: boolean
   readonly budget: number
   readonly conversationId: string
   /** Replaces secrets in recorded texts. */
@@ -62,6 +75,8 @@ interface Sorted {
   /** Instructions of a conversation without a program, which no other program knows. */
   readonly instructions: readonly string[]
   readonly losses: Losses
+  /** Number of messages before the summary. */
+  readonly beforeSummary: number
 }
 
 /** The parts of the context now, in order. */
@@ -83,22 +98,41 @@ const toHanded = (source: LiveMessage, body: ObservedPart['body']): HandedMessag
   answerId: textIn(source.attributes?.['answerId']),
 })
 
-function sorted({ state, origin }: MissingContext, redact: PlanOptions['redact']): Sorted {
+/** A message that the program inserted. */
+const toInserted = (body: ObservedPart['body'], at: string): HandedMessage => ({
+  messageId: undefined,
+  body,
+  at,
+  isError: false,
+  model: undefined,
+  answerId: undefined,
+})
+
+function sorted({ state, origin }: MissingContext, { redact, isRepair }: PlanOptions): Sorted {
   const losses: Losses = new Map()
   const messages: HandedMessage[] = []
   const instructions: string[] = []
   const program = origin?.program
-  for (const { body, source, isSummary } of partsOf(state)) {
-    if (isSummary === true) continue
+  const parts = partsOf(state)
+  let [at, beforeSummary] = [parts.find(({ source }) => source !== undefined)?.source?.createdAt ?? '', 0]
+  for (const { body, source, isSummary } of parts) {
+    if (isSummary === true) {
+      beforeSummary = messages.length
+      continue
+    }
+    at = source?.createdAt ?? at
     const authored = { ...body, attributes: source?.attributes }
     const isOfProgram = !isInstruction(body) && ['program', 'ledger'].includes(authorOfMessage(authored))
-    if (source === undefined || isOfProgram) lose(losses, `text of ${program ?? 'the program'} in the role of the user`)
+    if (isRepair && source?.erased !== true && !isInstruction(body))
+      messages.push(source === undefined ? toInserted(redact(body), at) : toHanded(source, redact(body)))
+    else if (source === undefined || isOfProgram)
+      lose(losses, `text of ${program ?? 'the program'} in the role of the user`)
     else if (source.erased === true) lose(losses, 'erased message')
     else if (!isInstruction(body)) messages.push(toHanded(source, redact({ ...body, content: ownContent(authored) })))
     else if (program === undefined) instructions.push(contentText(redact(body).content))
     else lose(losses, `instructions of ${program}`)
   }
-  return { messages, instructions, losses }
+  return { messages, instructions, losses, beforeSummary }
 }
 
 const tokensOf = (text: string): number => defaultEstimator.text(text)
@@ -168,12 +202,71 @@ const merged = (all: readonly Losses[]): NotHandedOver[] => {
   return [...sum].map(([what, number]) => ({ what, number }))
 }
 
+const summed = (all: readonly Repairs[]): Repairs =>
+  all.reduce(
+    (sum, each) => ({
+      openCalls: sum.openCalls + each.openCalls,
+      resultsWithoutCall: sum.resultsWithoutCall + each.resultsWithoutCall,
+      repeatedResults: sum.repeatedResults + each.repeatedResults,
+      furtherResults: sum.furtherResults + each.furtherResults,
+      incompleteArguments: sum.incompleteArguments + each.incompleteArguments,
+    }),
+    NO_REPAIRS,
+  )
+
+const turnsOf = (pieces: readonly Piece[]): SessionTurn[] => pieces.flatMap(({ turns }) => turns)
+
+/** The parts of a plan that are the same for a repair and for another handoff. */
+function common({ losses }: Sorted, chosen: readonly Piece[], handover: string | undefined) {
+  const turns = turnsOf(chosen)
+  return {
+    turns,
+    handover,
+    messageIds: chosen.flatMap((piece) => piece.messageIds),
+    notHandedOver: merged([losses, ...chosen.map((piece) => piece.losses)]),
+    repairs: summed(chosen.map((piece) => piece.repairs)),
+    tokens: (handover === undefined ? 0 : tokensOf(handover)) + turns.reduce((sum, turn) => sum + turnTokens(turn), 0),
+  }
+}
+
+/**
+ * The context as it is: its summary, and no note of older messages. Undefined if the summary is missing or cannot be
+ * read, or if the budget has no room for all.
+ */
+function wholeContext(missing: MissingContext, found: Sorted, options: PlanOptions): HandoffPlan | undefined {
+  const { to, budget, redact } = options
+  const direction = { from: to, to, isRepair: true }
+  // opencode itself puts its request for a summary before each summary.
+  const isRequest = ({ messageId }: HandedMessage, at: number): boolean =>
+    to === 'opencode' && messageId === undefined && at < found.beforeSummary
+  const messages = found.messages.filter((message, at) => !isRequest(message, at))
+  const pieces = piecesOf(messages, direction)
+  const summary = missing.summary.kind === 'text' ? redact(missing.summary.text) : ''
+  const plan = common(found, pieces, summary === '' ? undefined : summary)
+  const isWhole = summary !== '' || (missing.removed.length === 0 && plan.turns.length > 0)
+  if (!isWhole || plan.tokens > budget) return undefined
+  const all = missing.before.map(({ messageId }) => messageId)
+  const before = piecesOf(messages.slice(0, found.beforeSummary), direction)
+  return {
+    ...plan,
+    // A text that the program inserted may say what any message says.
+    sources: pieces.flatMap(({ turns, messageIds }) => turns.map(() => (messageIds.length === 0 ? all : messageIds))),
+    turnsBefore: turnsOf(before).length,
+    note: noteOf([], 0, ['rules']),
+    summary: summary === '' ? 'none' : 'text',
+    older: missingAfter(missing, new Set(plan.messageIds)).removed.length,
+  }
+}
+
 /** Plans a handoff. */
 export function planHandoff(missing: MissingContext, options: PlanOptions): E.Either<HandoffFailure, HandoffPlan> {
-  const { to, budget, conversationId, redact } = options
+  const { to, isRepair, budget, conversationId, redact } = options
   const from = missing.origin?.program
-  const { messages, instructions, losses } = sorted(missing, redact)
-  const pieces = piecesOf(messages, { from, to })
+  const found = sorted(missing, options)
+  const whole = isRepair ? wholeContext(missing, found, options) : undefined
+  if (whole !== undefined) return E.right(whole)
+  const { messages, instructions } = found
+  const pieces = piecesOf(messages, { from, to, isRepair })
   const summary = missing.summary.kind === 'text' ? redact(missing.summary.text) : ''
   const textsOnly = tokensOf(handoverText({ instructions, summary }, '', conversationId, from))
   const noteAt = (limit: number, travelling: ReadonlySet<string>): RecallNote =>
@@ -187,22 +280,17 @@ export function planHandoff(missing: MissingContext, options: PlanOptions): E.Ei
   if (!isWhole && needed > budget) return E.left({ kind: 'BudgetTooSmall', budget, needed, rules: allRules.length })
   const noteLimit = Math.min(Math.max(NOTE_TOKENS, ruleTokens), budget - textsOnly)
   const chosen = isWhole ? pieces : newest(pieces, budget - textsOnly - noteLimit)
-  const messageIds = chosen.flatMap((piece) => piece.messageIds)
-  const travelling = new Set(messageIds)
+  const travelling = new Set(chosen.flatMap((piece) => piece.messageIds))
   const note = noteAt(isWhole ? 0 : noteLimit, travelling)
   const older = missingAfter(missing, travelling).removed.length
-  const turns = chosen.flatMap((piece) => piece.turns)
-  if (turns.length === 0 && isWhole) return E.left({ kind: 'NothingToHandOver', conversationId })
+  if (turnsOf(chosen).length === 0 && isWhole) return E.left({ kind: 'NothingToHandOver', conversationId })
   const handover = isWhole ? undefined : handoverText({ instructions, summary }, note.text, conversationId, from)
   return E.right({
-    turns,
+    ...common(found, chosen, handover),
     sources: chosen.flatMap((piece) => piece.turns.map(() => piece.messageIds)),
-    handover,
+    turnsBefore: 0,
     note,
     summary: missing.summary.kind === 'text' && summary === '' ? 'none' : missing.summary.kind,
-    messageIds,
     older,
-    notHandedOver: merged([losses, ...chosen.map((piece) => piece.losses)]),
-    tokens: (handover === undefined ? 0 : tokensOf(handover)) + turns.reduce((sum, turn) => sum + turnTokens(turn), 0),
   })
 }

@@ -68,6 +68,8 @@ export interface Session {
   readonly at: string
   /** Summary and note of all older messages; undefined if there are no older messages. */
   readonly handover: string | undefined
+  /** Number of turns that the context has before the handover. Only Codex keeps messages there. */
+  readonly turnsBefore: number
   readonly turns: readonly SessionTurn[]
 }
 

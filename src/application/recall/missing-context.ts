@@ -28,6 +28,8 @@ export interface MissingContext extends ReportInput {
   /** Where the conversation comes from, if another program recorded it. */
   readonly origin: EventData<'ConversationObserved'> | undefined
   readonly title: string | undefined
+  /** Number of records of its transcript that could not be read. */
+  readonly damaged: number
   /** The withdrawn messages that did not come back, in order. */
   readonly withdrawals: readonly Withdrawal[]
   /** The persons that messages name, by message id. */
@@ -52,7 +54,7 @@ export async function missingContext(log: Log, conversationId: string, until = I
   const fold = new Fold(initialState(conversationId, findEstimator))
   const messages = new Map<string, ReportMessage>()
   const subjects = new Map<string, readonly string[]>()
-  let [revision, compactions, last] = [-1, 0, -1]
+  let [revision, compactions, last, damaged] = [-1, 0, -1, 0]
   const withdrawals: Withdrawal[] = []
   let origin: EventData<'ConversationObserved'> | undefined
   let title: string | undefined
@@ -66,6 +68,7 @@ export async function missingContext(log: Log, conversationId: string, until = I
       messages.set(message.messageId, message)
       if (event.data.subjects !== undefined) subjects.set(message.messageId, event.data.subjects)
     } else if (isOfType(event, 'ConversationObserved')) origin = event.data
+    else if (isOfType(event, 'TranscriptDamaged')) damaged += 1
     else if (isOfType(event, 'ConversationTitled')) title = event.data.title
     else if (isOfType(event, 'MessagesWithdrawn')) {
       const ids = event.data.messages.map(({ messageId }) => messageId)
@@ -96,6 +99,7 @@ export async function missingContext(log: Log, conversationId: string, until = I
     state,
     origin,
     title: title ?? origin?.title,
+    damaged,
     withdrawals: withdrawals.filter(({ messages: all }) => all.some(({ messageId }) => !messages.has(messageId))),
     subjects,
   }

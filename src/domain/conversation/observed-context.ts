@@ -17,7 +17,7 @@ import { compactedCallResult, placeholderFor } from './placeholders.js'
 const FIRST_ADAPTED_VERSION = 5
 
 /** Name of the argument that has the text of arguments that are no JSON object. */
-const INCOMPLETE = 'incomplete_arguments'
+export const INCOMPLETE = 'incomplete_arguments'
 
 /** The parts of an observed context in the order in which an API takes them, and the calls without a result. */
 export interface ObservedContext {

@@ -1,7 +1,7 @@
 /** Calls about transcripts and actions of other programs. */
 import type { TranscriptItem } from '../../application/importers/transcript.js'
 import type { MessageInput } from '../../domain/values/chat-message.js'
-import { HANDOFF_PROGRAMS } from '../../domain/values/handoff-programs.js'
+import { HANDOFF_PROGRAMS, SAME_PROGRAM } from '../../domain/values/handoff-programs.js'
 import { call, ofForm, option, required } from '../call.js'
 import {
   awaitedListener,
@@ -68,11 +68,11 @@ export const handoff = call('transcripts.handoff', {
   writes: true,
   options: () => ({
     to: option(
-      'The program: `claude-code`, `codex`, `opencode`, `pi` or `gemini`. May be absent with `repair`',
-      ofForm(unchecked<string>(), { kind: 'choice', choices: HANDOFF_PROGRAMS }),
+      'The program: `claude-code`, `codex`, `opencode`, `pi`, `gemini`, or `same` for the one that recorded the conversation. May be absent with `repair`',
+      ofForm(unchecked<string>(), { kind: 'choice', choices: [...HANDOFF_PROGRAMS, SAME_PROGRAM] }),
     ),
     repair: option(
-      'If true, the session is written for the program that recorded the conversation, which cannot resume it: each call with its result, each compaction with its summary, and without a limit of tokens unless `budget` is set. Default: false',
+      'If true, the session is written for the program that recorded the conversation, which cannot resume it: the context as it is, with its summary, each call with its result, and without a limit of tokens unless `budget` is set. `repaired` of the result counts what was changed. Default: false',
       flag(),
     ),
     withdrawn: option(

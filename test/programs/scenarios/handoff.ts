@@ -1,7 +1,10 @@
 /**
  * Handoff: a session of the program is imported and handed over to others with `context-ledger handoff`. Each resumes it
- * with the printed commands; the model accepts its first request, which has the messages of the session.
+ * with the printed commands; the model accepts its first request, which has the messages of the session. Then the file is
+ * damaged in the middle of a call, and the program itself resumes the session that `--repair` writes.
  */
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { openLedger } from '../../../src/index.js'
 import { sessionWriters } from '../../../src/application/handoff/writers/index.js'
 import type { AgentProgram } from '../agent.js'
@@ -147,9 +150,71 @@ function checkContent(
   source.check(`to ${to}: the rule`, all.includes(RULE), 'the request does not have it')
 }
 
+/** The mark of a line with the result of a call, in the files of programs that write lines. */
+const RESULT_LINES: Readonly<Record<string, RegExp>> = {
+  'claude-code': /"type":"tool_result"/u,
+  codex: /"type":"(?:function|custom_tool)_call_output"/u,
+  pi: /"role":"toolResult"/u,
+}
+
+/** Cuts the session off before the result of its last call, and adds a line that is no JSON. Returns its file. */
+async function damageSession({ agent, site }: Trial, result: RegExp): Promise<string | undefined> {
+  for (const transcripts of agent.transcripts) {
+    const directory = join(site.home, transcripts)
+    const names = await readdir(directory, { recursive: true })
+    for (const name of names.filter((each) => each.endsWith('.jsonl'))) {
+      const lines = (await readFile(join(directory, name), 'utf8')).trimEnd().split('\n')
+      const last = lines.findLastIndex((line) => result.test(line))
+      if (last === -1 || !lines.some((line) => line.includes('[[newest:'))) continue
+      await writeFile(join(directory, name), `${lines.slice(0, last).join('\n')}\n{"type":"mess\n`)
+      return join(directory, name)
+    }
+  }
+  return undefined
+}
+
+/** Repairs the damaged session, and lets the program resume it. */
+async function repair(trial: Trial, result: RegExp, prompt: string): Promise<void> {
+  const file = await damageSession(trial, result)
+  trial.check('repair: a session to damage', file !== undefined, 'no file has the newest prompt and a result')
+  if (file === undefined) return
+  const damaged = await readFile(file, 'utf8')
+  trial.store = join(trial.root, 'ledger-of-repair')
+  const imported = await trial.ledger('import', file, '--from', trial.agent.name)
+  trial.check('repair: context-ledger import', imported.status === 0, imported.stderr)
+  const id = await conversationOf(trial)
+  if (id === undefined) return
+  const words = ['--to', 'same', '--repair', '--cwd', trial.site.project, '--json']
+  const handed = await trial.ledger('handoff', id, ...words)
+  const report = fieldsOf(jsonOf(handed.stdout))
+  const found = fieldsOf(report['repaired'])
+  trial.check(
+    'repair: the open call and the unreadable line are reported',
+    found['openCalls'] === 1 && found['unreadableRecords'] === 1,
+    handed.stderr === '' ? JSON.stringify(found) : handed.stderr,
+  )
+  trial.check('repair: the damaged file is as it was', (await readFile(file, 'utf8')) === damaged, 'it changed')
+  const command = wordsOf(listOf(report['resume']).map(String).at(-1) ?? '')
+  const session = command[command.findIndex((word) => /^(?:--)?(?:resume|session)$/u.test(word)) + 1]
+  if (session === undefined) return
+  const turn = await trial.turn('Go on. [[repaired: ls]]', session)
+  trial.check('repair: resumed', turn.result.status === 0, failureOf(turn))
+  const first = turn.requests.find(({ purpose }) => purpose === 'turn')
+  const problems = first?.problems.join('; ') ?? 'the model received no request'
+  trial.check('repair: accepted by the model', first?.answer !== undefined, problems)
+  const all = (first?.request.messages ?? []).flatMap(({ texts }) => texts).join('\n')
+  const missing = [prompt, '[Interrupted: the session ended before'].filter((text) => !all.includes(text))
+  trial.check(
+    'repair: the prompt, and the call as interrupted',
+    missing.length === 0,
+    `missing: ${missing.join(' / ')}`,
+  )
+}
+
 async function run(trial: Trial): Promise<void> {
   const targets = targetsOf(trial)
-  if (targets.length === 0) return
+  const result = RESULT_LINES[trial.agent.name]
+  if (targets.length === 0 && result === undefined) return
   const prompts = await makeSession(trial)
   const newest = prompts?.at(-1)
   const conversationId = newest === undefined ? undefined : await conversationOf(trial)
@@ -173,6 +238,7 @@ async function run(trial: Trial): Promise<void> {
       await target.end()
     }
   }
+  if (result !== undefined) await repair(trial, result, newest)
 }
 
 export const handoffScenario: Scenario = { name: 'handoff', run }

@@ -57,7 +57,7 @@ function pathOf(at: string, id: string): string {
 export const codexWriter: SessionWriter = {
   program: 'codex',
   home: agentFolders.codex,
-  write({ id, cwd, title, at, handover, turns }) {
+  write({ id, cwd, title, at, handover, turnsBefore, turns }) {
     const lines: unknown[] = []
     const add = (timestamp: string, type: string, payload: unknown): void => {
       lines.push({ timestamp, type, payload })
@@ -70,26 +70,35 @@ export const codexWriter: SessionWriter = {
       cli_version: VERSION,
       source: 'cli',
     })
-    if (handover !== undefined) {
-      const summary = userItem([{ kind: 'text', text: handover }])
-      add(at, 'compacted', { message: handover, replacement_history: [summary] })
+    const items: unknown[] = []
+    const addItem = (timestamp: string, item: unknown): void => {
+      items.push(item)
+      add(timestamp, 'response_item', item)
     }
+    const compact = (timestamp: string): void => {
+      if (handover === undefined) return
+      const summary = userItem([{ kind: 'text', text: handover }])
+      add(timestamp, 'compacted', { message: handover, replacement_history: [...items, summary] })
+    }
+    if (turnsBefore === 0) compact(at)
     // Codex lists only sessions in which a user wrote something.
     if (!turns.some(({ role }) => role === 'user')) add(at, 'event_msg', userEvent(title ?? 'Handed over'))
-    for (const turn of turns) {
+    for (const [index, turn] of turns.entries()) {
+      if (index > 0 && index === turnsBefore) compact(turn.at)
       if (turn.role === 'user') {
-        add(turn.at, 'response_item', userItem(turn.parts))
+        addItem(turn.at, userItem(turn.parts))
         add(turn.at, 'event_msg', userEvent(textOf(turn.parts)))
         continue
       }
       if (turn.text !== '') {
         const content = [{ type: 'output_text', text: turn.text }]
-        add(turn.at, 'response_item', { type: 'message', role: 'assistant', content })
+        addItem(turn.at, { type: 'message', role: 'assistant', content })
         add(turn.at, 'event_msg', { type: 'agent_message', message: turn.text })
       }
-      for (const call of turn.calls) add(turn.at, 'response_item', callItem(call))
-      for (const call of turn.calls) add(call.result.at, 'response_item', resultItem(call))
+      for (const call of turn.calls) addItem(turn.at, callItem(call))
+      for (const call of turn.calls) addItem(call.result.at, resultItem(call))
     }
+    if (turnsBefore > 0 && turnsBefore >= turns.length) compact(at)
     if (title !== undefined) add(at, 'event_msg', { type: 'thread_name_updated', thread_id: id, thread_name: title })
     return Promise.resolve({
       path: pathOf(at, id),

@@ -55,6 +55,9 @@ async function projectOf(directory: ProgramDirectory, cwd: string, hash: string)
   return names.includes(hash) ? hash : undefined
 }
 
+/** Whether a text is already a summary of Gemini CLI. */
+const isSnapshot = (text: string | undefined): text is string => text?.includes('<state_snapshot>') === true
+
 export const geminiWriter: SessionWriter = {
   program: 'gemini',
   home: agentFolders.gemini,
@@ -70,7 +73,7 @@ export const geminiWriter: SessionWriter = {
       ...fields,
     })
     const snapshot = message('user', at, {
-      content: [{ text: `<state_snapshot>\n${handover ?? ''}\n</state_snapshot>` }],
+      content: [{ text: isSnapshot(handover) ? handover : `<state_snapshot>\n${handover ?? ''}\n</state_snapshot>` }],
     })
     const records: unknown[] = [
       {
