@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { WaitingNotes } from '../../src/interfaces/acp/prompt-note.js'
-import { LineEditor, LineSplitter, partsOfLine, recordLine } from '../../src/interfaces/acp/relay.js'
+import { LineEditor, LineSplitter, partsOfLine, recordLine, UniqueTimes } from '../../src/interfaces/acp/relay.js'
 
 /** Lines of any bytes, and the same bytes in pieces of any size. */
 const cutLines = fc
@@ -61,18 +61,18 @@ describe('bytes', () => {
   it('are recorded line by line; a line above the limit is counted', () => {
     fc.assert(
       fc.property(cutLines, ({ lines, chunks }) => {
-        const seen: string[] = []
+        const recordedLines: string[] = []
         let tooLong = 0
         const splitter = new LineSplitter(
-          (line) => seen.push(line.toString('hex')),
+          (line) => recordedLines.push(line.toString('hex')),
           () => {
             tooLong += 1
           },
           20,
         )
         for (const chunk of chunks) splitter.take(chunk)
-        expect(seen).toEqual(lines.filter(({ length }) => length <= 20).map((line) => line.toString('hex')))
-        expect(tooLong).toBe(lines.length - seen.length)
+        expect(recordedLines).toEqual(lines.filter(({ length }) => length <= 20).map((line) => line.toString('hex')))
+        expect(tooLong).toBe(lines.length - recordedLines.length)
       }),
     )
   })
@@ -87,12 +87,19 @@ describe('bytes', () => {
   })
 })
 
+it('the times of records never repeat, and stay times', () => {
+  const times = new UniqueTimes(() => new Date('2026-11-30T10:00:00.250Z'))
+  const all = Array.from({ length: 2_000 }, () => times.next())
+  expect(new Set(all).size).toBe(2_000)
+  for (const time of all) expect(new Date(time).getTime()).toBe(Date.parse('2026-11-30T10:00:00.250Z'))
+})
+
 describe('a note', () => {
   it('is the first block of the next prompt of its session, once; everything else stays as it was written', () => {
     const notes = new WaitingNotes()
     notes.put('s1', 'You forgot "plan.txt".')
-    const other = Buffer.from(prompt('s2'))
-    expect(notes.addTo(other)).toBe(other)
+    const otherPrompt = Buffer.from(prompt('s2'))
+    expect(notes.addTo(otherPrompt)).toBe(otherPrompt)
     // A number that no double has.
     const written = prompt('s1').replace('"id":1', '"id":12345678901234567890')
     const [before, after] = written.split('"prompt":[')

@@ -96,12 +96,12 @@ async function recorded(): Promise<readonly string[]> {
   try {
     const { conversations } = await ledger.list()
     const [conversation] = conversations
-    const said: string[] = []
+    const messages: string[] = []
     for await (const { type, data } of ledger.log(conversation?.conversationId ?? ''))
-      if (type === 'MessageAppended') said.push(`${data.role}: ${JSON.stringify(data.content)}`)
+      if (type === 'MessageAppended') messages.push(`${data.role}: ${JSON.stringify(data.content)}`)
     const { problems } = await ledger.admin.verify()
     expect(problems).toEqual([])
-    return said
+    return messages
   } finally {
     await ledger.close()
   }
@@ -145,8 +145,8 @@ it(
     )
     const withNote = textsOf(updates).filter((text) => text.includes(NOTE_BEGINNING))
     expect(withNote).toEqual([expect.stringContaining('Never touch plan.txt')])
-    const said = await recorded()
-    expect(said.filter((text) => text.startsWith('user:') && text.includes(NOTE_BEGINNING))).toHaveLength(
+    const messages = await recorded()
+    expect(messages.filter((text) => text.startsWith('user:') && text.includes(NOTE_BEGINNING))).toHaveLength(
       withNote.length,
     )
     for (const text of withNote) expect(text).toContain('Never touch plan.txt')

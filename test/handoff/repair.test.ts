@@ -56,9 +56,9 @@ async function repaired(program: string, damage: string): Promise<Repaired> {
   const form = FORMS[program]
   const text = form === undefined ? undefined : DAMAGES[damage]?.(form)
   if (form === undefined || text === undefined) throw new Error(`no session of ${program} with ${damage}`)
-  const own = await mkdtemp(join(home, `${program}-`))
-  const path = join(own, form.file)
-  await mkdir(join(own, 'home'))
+  const folder = await mkdtemp(join(home, `${program}-`))
+  const path = join(folder, form.file)
+  await mkdir(join(folder, 'home'))
   await writeFile(path, text)
   const ledger = await openLedger({ store: 'memory' })
   try {
@@ -67,7 +67,7 @@ async function repaired(program: string, damage: string): Promise<Repaired> {
     const handoff = await ledger.transcripts.handoff(id, {
       to: 'same',
       repair: true,
-      home: join(own, 'home'),
+      home: join(folder, 'home'),
       cwd: '/srv/hold',
     })
     const before = await contextOf(ledger, id)
@@ -130,12 +130,12 @@ describe.each(Object.keys(FORMS))('a damaged session of %s', (program) => {
 describe('a repair', () => {
   it('of a compacted session of opencode has one request for a summary, as before', async () => {
     const { file = '', after = '' } = COMPACTED_SESSIONS['opencode']?.('ses_hold', '2026-03-10T08:00:00.000Z') ?? {}
-    const own = await mkdtemp(join(home, 'opencode-'))
-    await writeFile(join(own, file), after)
+    const folder = await mkdtemp(join(home, 'opencode-'))
+    await writeFile(join(folder, file), after)
     const ledger = await openLedger({ store: 'memory' })
     try {
-      await ledger.transcripts.import(join(own, file))
-      const options = { to: 'same', repair: true, home: own, cwd: '/srv/hold' }
+      await ledger.transcripts.import(join(folder, file))
+      const options = { to: 'same', repair: true, home: folder, cwd: '/srv/hold' }
       const { conversationId } = await ledger.transcripts.handoff('opencode/ses_hold', options)
       const before = await contextOf(ledger, 'opencode/ses_hold')
       expect(before.lines.join()).toContain('What did we do so far?')
@@ -148,8 +148,8 @@ describe('a repair', () => {
   /** The repaired session of a rollout of Codex with these items. */
   async function ofItems(...items: readonly object[]) {
     const id = '5c1f6d1e-3b0a-4a3c-9f6e-0d6c1b2a7e24'
-    const own = await mkdtemp(join(home, 'codex-'))
-    const path = join(own, `rollout-2026-03-10T08-00-10-${id}.jsonl`)
+    const folder = await mkdtemp(join(home, 'codex-'))
+    const path = join(folder, `rollout-2026-03-10T08-00-10-${id}.jsonl`)
     const record = (type: string, payload: object, at: number): string =>
       `${JSON.stringify({ timestamp: `2026-03-10T08:00:${String(at + 10)}.000Z`, type, payload })}\n`
     const head = { id, timestamp: '2026-03-10T08:00:09.000Z', cwd: '/srv/hold', source: 'cli' }
@@ -169,7 +169,7 @@ describe('a repair', () => {
         notHandedOver,
       } = await ledger.transcripts.handoff(`codex/${id}`, {
         repair: true,
-        home: own,
+        home: folder,
         cwd: '/srv/hold',
       })
       const written = await readFile(file, 'utf8')

@@ -62,7 +62,7 @@ class Connection {
   }
 }
 
-const begun = (): Connection =>
+const newSession = (): Connection =>
   new Connection()
     .request('client', 'initialize', { protocolVersion: 1 }, { agentInfo: { name: 'quay', version: '2.0' } })
     .request('client', 'session/new', { cwd: '/home/somebody/harbour', mcpServers: [] }, { sessionId: 's1' })
@@ -74,7 +74,7 @@ const violations = ({ records }: Connection): readonly string[] =>
   violationsOf(() => acp.read('connection', plainContentId), asLines(records))
 
 /** The messages without their ids, which are hashes of their content. */
-const said = (items: readonly TranscriptItem[]): readonly string[] =>
+const messageLines = (items: readonly TranscriptItem[]): readonly string[] =>
   linesOf(items).map((line) => line.slice(line.indexOf(' ') + 1))
 
 const calling = (id: string, rest: object = {}): SessionUpdate => ({
@@ -94,7 +94,7 @@ const answering = (id: string, rest: object = {}): Extract<SessionUpdate, { sess
 })
 
 describe('a turn', () => {
-  const connection = begun().turn('Read the notes.', (turn) =>
+  const connection = newSession().turn('Read the notes.', (turn) =>
     turn
       .says('I ')
       .says('read.')
@@ -108,7 +108,7 @@ describe('a turn', () => {
   )
 
   it('is recorded as messages, with calls before their results', () => {
-    expect(said(read(connection))).toEqual([
+    expect(messageLines(read(connection))).toEqual([
       'user: Read the notes.',
       'assistant: I read.',
       'assistant: null +c1',
@@ -129,34 +129,44 @@ describe('a turn', () => {
   it('that is cut into other pieces gives the same messages', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ maxLength: 6 }), { minLength: 1, maxLength: 12 }), (pieces) => {
-        const whole = begun().turn('Go on.', (turn) => turn.says(pieces.join('')))
-        const cut = begun().turn('Go on.', (turn) => {
+        const whole = newSession().turn('Go on.', (turn) => turn.says(pieces.join('')))
+        const cut = newSession().turn('Go on.', (turn) => {
           for (const piece of pieces) turn.says(piece, 'm1')
         })
-        expect(said(read(cut))).toEqual(said(read(whole)))
+        expect(messageLines(read(cut))).toEqual(messageLines(read(whole)))
       }),
     )
   })
 
   it('that is the same as an earlier one is recorded again', () => {
-    const twice = begun()
+    const twice = newSession()
     for (let times = 0; times < 2; times += 1) twice.turn('continue', (turn) => turn.says('Done.'))
-    expect(said(read(twice))).toEqual(['user: continue', 'assistant: Done.', 'user: continue', 'assistant: Done.'])
+    expect(messageLines(read(twice))).toEqual([
+      'user: continue',
+      'assistant: Done.',
+      'user: continue',
+      'assistant: Done.',
+    ])
     expect(new Set(ofKind(read(twice), 'message').map(({ sourceId }) => sourceId)).size).toBe(4)
   })
 
   it('that is cancelled says so with the next message, and a call that never ended stays open', () => {
-    const cancelled = begun()
+    const cancelled = newSession()
       .turn('Wait.', (turn) => turn.update(calling('c1')), { stopReason: 'cancelled' })
       .turn('Go on.', (turn) => turn.says('Yes.'))
     const [prompt, , next] = ofKind(read(cancelled), 'message')
-    expect(said(read(cancelled))).toEqual(['user: Wait.', 'assistant: null +c1', 'user: Go on.', 'assistant: Yes.'])
+    expect(messageLines(read(cancelled))).toEqual([
+      'user: Wait.',
+      'assistant: null +c1',
+      'user: Go on.',
+      'assistant: Yes.',
+    ])
     expect(next?.abortedTurn).toEqual({ messageId: prompt?.sourceId, reason: 'cancelled' })
   })
 
   it('has its usage with its last message; the input includes cached tokens', () => {
     const usage = { inputTokens: 30, outputTokens: 10, cachedReadTokens: 8, cachedWriteTokens: 2, totalTokens: 50 }
-    const counted = begun().turn('Count.', (turn) => turn.says('One.'), { stopReason: 'end_turn', usage })
+    const counted = newSession().turn('Count.', (turn) => turn.says('One.'), { stopReason: 'end_turn', usage })
     expect(ofKind(read(counted), 'message').at(-1)?.usage).toEqual({
       inputTokens: 40,
       outputTokens: 10,
@@ -167,7 +177,7 @@ describe('a turn', () => {
 
   it('has thoughts, plans and attached files with their authors', () => {
     const attached = { type: 'resource', resource: { uri: 'file:///quay/notes.txt', text: 'Never trust the tide.' } }
-    const planned = begun().request(
+    const planned = newSession().request(
       'client',
       'session/prompt',
       { sessionId: 's1', prompt: [{ type: 'text', text: 'Plan it.' }, attached] },
@@ -176,7 +186,7 @@ describe('a turn', () => {
     planned
       .update({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text: 'Hm.' } })
       .update({ sessionUpdate: 'plan', entries: [{ content: 'dredge', status: 'pending', priority: 'high' }] })
-    const lines = said(read(planned))
+    const lines = messageLines(read(planned))
     expect(lines).toEqual([
       'user: Plan it.',
       'user (program): /quay/notes.txt\nNever trust the tide.',
@@ -190,7 +200,7 @@ describe('a turn', () => {
 
 describe('tools', () => {
   it('that an agent shows without arguments have what the editor saw', () => {
-    const shown = begun().turn('Write it.', (turn) =>
+    const edited = newSession().turn('Write it.', (turn) =>
       turn
         .update({
           ...answering('w1', { kind: 'edit', title: 'Writing to out.txt' }),
@@ -198,7 +208,7 @@ describe('tools', () => {
         })
         .update(answering('x1', { kind: 'execute', title: 'ls -l' })),
     )
-    const calls = ofKind(read(shown), 'message').flatMap(({ body }) => body.toolCalls ?? [])
+    const calls = ofKind(read(edited), 'message').flatMap(({ body }) => body.toolCalls ?? [])
     expect(calls.map((call) => call.function)).toEqual([
       { name: 'edit_file', arguments: '{"path":"/quay/out.txt","oldText":"a","newText":"b"}' },
       { name: 'execute_command', arguments: '{"command":"ls -l"}' },
@@ -206,7 +216,7 @@ describe('tools', () => {
   })
 
   it('in a terminal of the editor have its command, its output and its exit code', () => {
-    const ran = begun().turn('Run it.', (turn) =>
+    const ran = newSession().turn('Run it.', (turn) =>
       turn
         .request('agent', 'terminal/create', { sessionId: 's1', command: 'make', args: ['all'] }, { terminalId: 't1' })
         .update(calling('c1', { kind: 'execute', title: 'make', rawInput: undefined }))
@@ -218,7 +228,7 @@ describe('tools', () => {
         )
         .update(answering('c1', { status: 'failed', content: [{ type: 'terminal', terminalId: 't1' }] })),
     )
-    expect(said(read(ran)).slice(1)).toEqual(['assistant: null +c1', 'tool (error) (exit 2): no rule =c1'])
+    expect(messageLines(read(ran)).slice(1)).toEqual(['assistant: null +c1', 'tool (error) (exit 2): no rule =c1'])
     expect(JSON.stringify(read(ran))).toContain(String.raw`{\"command\":\"make all\"}`)
   })
 
@@ -231,26 +241,31 @@ describe('tools', () => {
         { optionId: 'no', name: 'Reject', kind: 'reject_once' },
       ],
     }
-    const declined = begun().turn('Delete it.', (turn) =>
+    const declined = newSession().turn('Delete it.', (turn) =>
       turn
         .update(calling('c1'))
         .request('agent', 'session/request_permission', request, { outcome: { outcome: 'selected', optionId: 'no' } })
         .update(answering('c1', { status: 'failed' })),
     )
-    expect(said(read(declined)).at(-1)).toMatch(/^tool \(error\): The user doesn't want to proceed .*Reject.* =c1$/u)
+    expect(messageLines(read(declined)).at(-1)).toMatch(
+      /^tool \(error\): The user doesn't want to proceed .*Reject.* =c1$/u,
+    )
   })
 
   it('of which an agent uses an id again are two calls', () => {
-    const again = begun()
+    const repeated = newSession()
     for (let times = 0; times < 2; times += 1)
-      again.turn('Look.', (turn) => turn.update(calling('c1')).update(answering('c1', { rawOutput: 'same' })))
-    expect(said(read(again)).filter((line) => line.startsWith('tool'))).toEqual(['tool: same =c1', 'tool: same =c1'])
-    expect(violations(again)).toEqual([])
+      repeated.turn('Look.', (turn) => turn.update(calling('c1')).update(answering('c1', { rawOutput: 'same' })))
+    expect(messageLines(read(repeated)).filter((line) => line.startsWith('tool'))).toEqual([
+      'tool: same =c1',
+      'tool: same =c1',
+    ])
+    expect(violations(repeated)).toEqual([])
   })
 })
 
 describe('compactions', () => {
-  const before = (): Connection => begun().turn('Never touch plan.txt.', (turn) => turn.says('Noted.'))
+  const before = (): Connection => newSession().turn('Never touch plan.txt.', (turn) => turn.says('Noted.'))
 
   it('have the summary that the agent streams or replaces, and cover everything before the turn', () => {
     const compacted = before().turn('Go on.', (turn) =>
@@ -299,14 +314,14 @@ describe('compactions', () => {
     ])
   })
 
-  it('that the user asked for by a command of the agent are manual, and counted once', () => {
-    const asked = before()
+  it('that the user manual for by a command of the agent are manual, and counted once', () => {
+    const manual = before()
       .update({ sessionUpdate: 'available_commands_update', availableCommands: [{ name: 'compact', description: '' }] })
       .update({ sessionUpdate: 'usage_update', used: 90_000, size: 100_000 })
       .turn('/compact', (turn) => turn.says('Compacting completed.'))
       .update({ sessionUpdate: 'usage_update', used: 9_000, size: 100_000 })
       .turn('Go on.', (turn) => turn.says('On.'))
-    expect(ofKind(read(asked), 'compaction')).toMatchObject([{ trigger: 'manual', summary: { kind: 'opaque' } }])
+    expect(ofKind(read(manual), 'compaction')).toMatchObject([{ trigger: 'manual', summary: { kind: 'opaque' } }])
     // Without the command it is a text like any other.
     const text = before().turn('/compact', (turn) => turn.says('What?'))
     expect(ofKind(read(text), 'compaction')).toEqual([])
@@ -314,7 +329,7 @@ describe('compactions', () => {
 })
 
 describe('a session that is loaded again', () => {
-  const first = begun()
+  const first = newSession()
     .turn('One.', (turn) => turn.says('First.'))
     .turn('One.', (turn) => turn.says('Second.'))
   const ids = ofKind(read(first), 'message').map(({ sourceId }) => sourceId)
@@ -344,8 +359,8 @@ describe('a session that is loaded again', () => {
     if (!isLate) connection.records.push(answer)
     return connection
   }
-  const again = (texts: readonly string[], messageIds: readonly string[], isLate = false): readonly string[] =>
-    said(
+  const linesAfterLoad = (texts: readonly string[], messageIds: readonly string[], isLate = false): readonly string[] =>
+    messageLines(
       read(
         replay(new Connection().mark({ recorded: { sessionId: 's1', messageIds } }), texts, isLate).turn(
           'One.',
@@ -356,11 +371,14 @@ describe('a session that is loaded again', () => {
 
   it('adds nothing that is recorded, and new messages that are equal to old ones', () => {
     for (const isLate of [false, true])
-      expect(again(['One.', 'First.', 'One.', 'Second.'], ids, isLate)).toEqual(['user: One.', 'assistant: Third.'])
+      expect(linesAfterLoad(['One.', 'First.', 'One.', 'Second.'], ids, isLate)).toEqual([
+        'user: One.',
+        'assistant: Third.',
+      ])
   })
 
   it('adds messages of another editor after the last recorded one', () => {
-    expect(again(['One.', 'First.', 'One.', 'Second.', 'Elsewhere?', 'Yes.'], ids)).toEqual([
+    expect(linesAfterLoad(['One.', 'First.', 'One.', 'Second.', 'Elsewhere?', 'Yes.'], ids)).toEqual([
       'user: Elsewhere?',
       'assistant: Yes.',
       'user: One.',
@@ -369,14 +387,14 @@ describe('a session that is loaded again', () => {
   })
 
   it('leaves out what an agent shows in place of recorded messages', () => {
-    expect(again(['A summary of everything.', 'First.', 'One.', 'Second.'], ids)).toEqual([
+    expect(linesAfterLoad(['A summary of everything.', 'First.', 'One.', 'Second.'], ids)).toEqual([
       'user: One.',
       'assistant: Third.',
     ])
   })
 
   it('is recorded whole if nothing of it is recorded', () => {
-    expect(again(['One.', 'First.'], [])).toEqual([
+    expect(linesAfterLoad(['One.', 'First.'], [])).toEqual([
       'user: One.',
       'assistant: First.',
       'user: One.',
@@ -386,7 +404,7 @@ describe('a session that is loaded again', () => {
 })
 
 it('a fork has its parent, and sessions at the same time stay apart', () => {
-  const forked = begun()
+  const forked = newSession()
     .turn('One.', (turn) => turn.says('First.'))
     .request('client', 'session/fork', { sessionId: 's1', cwd: '/home/somebody/harbour' }, { sessionId: 's2' })
     .update({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: 'of two' } }, 's2')
@@ -402,7 +420,7 @@ it('a fork has its parent, and sessions at the same time stay apart', () => {
 })
 
 it('odd records are left out by name', () => {
-  const odd = begun()
+  const odd = newSession()
     .request('agent', 'session/future', { sessionId: 's1' }, {})
     .mark({
       from: 'agent',

@@ -464,6 +464,55 @@ const aider = (): CallingSession => ({
   ].join('\n'),
 })
 
+function acp(): CallingSession {
+  let records = 0
+  const record = (from: string, message: object): object => {
+    records += 1
+    return { at: new Date(MILLISECONDS + records).toISOString(), from, message: { jsonrpc: '2.0', ...message } }
+  }
+  const update = (fields: object): object =>
+    record('agent', { method: 'session/update', params: { sessionId: ID, update: fields } })
+  const text = (content: string): object =>
+    update({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: content } })
+  const call = (id: string): object =>
+    update({ sessionUpdate: 'tool_call', toolCallId: id, title: 'bash', kind: 'execute', rawInput: { command: id } })
+  const result = (id: string, output: string): object =>
+    update({ sessionUpdate: 'tool_call_update', toolCallId: id, status: 'completed', rawOutput: output })
+  const prompt = (id: number, content: string): object =>
+    record('client', {
+      id,
+      method: 'session/prompt',
+      params: { sessionId: ID, prompt: [{ type: 'text', text: content }] },
+    })
+  const end = (id: number): object => record('agent', { id, result: { stopReason: 'end_turn' } })
+  return {
+    program: 'acp',
+    path: 'acp/connection.jsonl',
+    content: lines([
+      record('client', { id: 0, method: 'session/new', params: { cwd: '/srv', mcpServers: [] } }),
+      record('agent', { id: 0, result: { sessionId: ID } }),
+      prompt(1, ASKED),
+      text(SAID),
+      call('c1'),
+      call('c2'),
+      result('c1', BERTHS),
+      result('c2', TIDE),
+      end(1),
+      update({
+        sessionUpdate: 'compaction_update',
+        compactionId: 'k1',
+        status: 'completed',
+        summary: [{ type: 'text', text: SUMMARY }],
+      }),
+      prompt(2, LATER),
+      call('c3'),
+      result('c3', TOMORROW),
+      text(TOMORROW),
+      end(2),
+    ]),
+  }
+}
+
 export const callingSessions: readonly CallingSession[] = [
   claudeCode(),
   codex(),
@@ -471,6 +520,7 @@ export const callingSessions: readonly CallingSession[] = [
   opencode(),
   gemini(),
   openhands(),
+  acp(),
   task('roo', 'rooveterinaryinc.roo-cline'),
   task('cline', 'saoudrizwan.claude-dev'),
   sweAgent(),

@@ -250,8 +250,8 @@ function codex(content: string): string[] {
     ...found.flatMap((line, at) => {
       if (line.type !== 'compacted') return []
       const before = found.slice(0, at).flatMap((each) => (each.type === 'response_item' ? [each.payload] : []))
-      const kept = line.payload.replacement_history.slice(0, -1)
-      return isDeepStrictEqual(kept, before) ? [] : ['a compaction does not keep the items before it']
+      const context = line.payload.replacement_history.slice(0, -1)
+      return isDeepStrictEqual(context, before) ? [] : ['a compaction does not keep the items before it']
     }),
     ...(found.some(({ payload }) => 'type' in payload && payload.type === 'user_message')
       ? []

@@ -41,10 +41,10 @@ const attachedPart = (block: unknown): ContentPart =>
 
 /** A prompt as messages: the words of the user, and the texts of files that the editor attached. */
 export function promptMessages(blocks: readonly unknown[]): readonly NewMessage[] {
-  const own = blocks.filter((block) => !isAttached(block)).map(partOf)
+  const parts = blocks.filter((block) => !isAttached(block)).map(partOf)
   const attached = blocks.filter(isAttached).map(attachedPart)
   return [
-    ...(own.length === 0 ? [] : [{ body: { role: 'user' as const, content: contentOf(own) } }]),
+    ...(parts.length === 0 ? [] : [{ body: { role: 'user' as const, content: contentOf(parts) } }]),
     ...(attached.length === 0
       ? []
       : [{ body: { role: 'user' as const, content: contentOf(attached) }, byProgram: true as const }]),
@@ -101,8 +101,8 @@ export interface AcpCall {
 
 /** The name of the tool: from the agent, or, if it does not say, from the kind of the tool. */
 function nameOf({ first, fields }: AcpCall): string {
-  const own = textIn(inside(fields, '_meta', 'claudeCode', 'toolName')) ?? textIn(fields['name'])
-  if (own !== undefined) return own
+  const name = textIn(inside(fields, '_meta', 'claudeCode', 'toolName')) ?? textIn(fields['name'])
+  if (name !== undefined) return name
   const title = textIn(first['title']) ?? ''
   // A title is a name before the arguments are known.
   if (isRecord(first['rawInput']) && NAME.test(title)) return title
@@ -146,8 +146,8 @@ function outputOf(call: AcpCall, terminals: readonly AcpTerminal[]): MessageBody
   const parts = listIn(content).flatMap((each) =>
     isRecord(each) && each['type'] === 'content' && each['content'] !== undefined ? [partOf(each['content'])] : [],
   )
-  const shown = [...parts, ...terminals.map(({ output }) => textPart(output))]
-  if (shown.length > 0) return contentOf(shown)
+  const contents = [...parts, ...terminals.map(({ output }) => textPart(output))]
+  if (contents.length > 0) return contentOf(contents)
   if (call.declined !== undefined) return `The user doesn't want to proceed with this tool use (${call.declined}).`
   return rawOutput === undefined || rawOutput === null ? '' : jsonText(rawOutput)
 }

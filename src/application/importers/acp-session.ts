@@ -281,8 +281,8 @@ export class AcpSession {
       this.calls.set(id, call)
     }
     // Fields that are absent or null keep their values.
-    const given = Object.entries(update).filter(([, value]) => value !== undefined && value !== null)
-    call.fields = { ...call.fields, ...Object.fromEntries(given) }
+    const entries = Object.entries(update).filter(([, value]) => value !== undefined && value !== null)
+    call.fields = { ...call.fields, ...Object.fromEntries(entries) }
     const { status } = call.fields
     if (call.hasResult || (status !== 'completed' && status !== 'failed')) return
     call.hasResult = true

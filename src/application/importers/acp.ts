@@ -9,8 +9,9 @@ import { isRecord } from '../../lib/is-record.js'
 import { textIn } from '../../lib/text-in.js'
 import { AcpSession, type AcpMoment, type SessionItem } from './acp-session.js'
 import type { AcpTerminal } from './acp-content.js'
-import { exitCodeIn, inside, listIn, timeIn, type Fields } from './bodies.js'
+import { exitCodeIn, inside, listIn, roundedText, timeIn, type Fields } from './bodies.js'
 import type { ContentId } from './content-id.js'
+import { REPEAT } from './repeats.js'
 import type { Head, Importer, Layout, TranscriptItem, TranscriptReader, TranscriptRecord } from './transcript.js'
 
 /** The side that sent a message. */
@@ -18,7 +19,7 @@ export type AcpSide = 'client' | 'agent'
 
 /** A message as it is recorded. */
 export interface AcpRecord {
-  /** ISO 8601. */
+  /** ISO 8601, different for each record. */
   readonly at: string
   readonly from: AcpSide
   /** The JSON-RPC message. */
@@ -55,6 +56,8 @@ class AcpReader implements TranscriptReader {
   private readonly terminals = new Map<string, AcpTerminal>()
   /** Requests without an answer, by side and id. */
   private readonly requests = new Map<string, Request>()
+  /** Content ids of the records so far. */
+  private readonly taken = new Set<string>()
   private agent: string | undefined
   private current: string | undefined
   private last: AcpMoment | undefined
@@ -68,12 +71,19 @@ class AcpReader implements TranscriptReader {
     }
     const moment = { at: timeIn(value['at']), where }
     this.last = moment
+    // Times are unique: an equal record is a copy of a line.
+    const id = this.contentId(roundedText(value))
+    if (this.taken.has(id)) {
+      yield { kind: 'left-out', what: REPEAT, where }
+      return
+    }
+    this.taken.add(id)
     const { message, from, recorded } = value
     if (isRecord(recorded)) {
       const { known } = this.session(textIn(recorded['sessionId']) ?? '')
       for (const id of listIn(recorded['messageIds'])) known.add((textIn(id) ?? '').replace(/#\d+$/u, ''))
     } else if (value['closed'] === true) yield* this.end()
-    else if (isRecord(message) && isSide(from)) yield* this.taken(from, message, moment)
+    else if (isRecord(message) && isSide(from)) yield* this.received(from, message, moment)
   }
 
   *end(): Generator<TranscriptItem> {
@@ -82,7 +92,7 @@ class AcpReader implements TranscriptReader {
     for (const session of this.sessions.values()) yield* this.emit(session, session.closed(last), last)
   }
 
-  private *taken(from: AcpSide, message: Fields, moment: AcpMoment): Generator<TranscriptItem> {
+  private *received(from: AcpSide, message: Fields, moment: AcpMoment): Generator<TranscriptItem> {
     const method = textIn(message['method'])
     const { id, params } = message
     if (method === undefined) {

@@ -38,7 +38,6 @@ import type { Importer, Layout, TranscriptItem, TranscriptReader } from './trans
 export const importers: readonly Importer[] = [
   claudeCode,
   claudeCodeStream,
-  acp,
   codex,
   codexExec,
   pi,
@@ -54,6 +53,7 @@ export const importers: readonly Importer[] = [
   amp,
   continueDev,
   zed,
+  acp,
   crush,
   openhands,
   roo,

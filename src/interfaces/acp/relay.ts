@@ -96,6 +96,21 @@ export class LineEditor {
   }
 }
 
+/** Times as ISO 8601 that never repeat: records of one millisecond are counted in the digits behind it. */
+export class UniqueTimes {
+  private last = ''
+  private count = 0
+
+  constructor(private readonly now: () => Date = () => new Date()) {}
+
+  next(): string {
+    const time = this.now().toISOString()
+    this.count = time === this.last ? this.count + 1 : 0
+    this.last = time
+    return this.count === 0 ? time : time.replace('Z', `${String(this.count).padStart(3, '0')}Z`)
+  }
+}
+
 /** A line as the recorder takes it: the side, the time, and the message, which is not parsed here. */
 export const recordLine = (from: AcpSide, at: string, message: Buffer): Buffer =>
   Buffer.concat([Buffer.from(`${from} ${at} `), message, Buffer.from('\n')])

@@ -161,9 +161,9 @@ export class SessionRecorder {
     for (const sessionId of sessions) {
       if (sessionId === undefined || this.conversationOf(sessionId) !== id) continue
       this.refused.add(sessionId)
-      const kept = this.records.filter((record) => sessionOf(record) !== sessionId)
+      const remaining = this.records.filter((record) => sessionOf(record) !== sessionId)
       this.dropped += this.records.slice(this.recorded).filter((record) => sessionOf(record) === sessionId).length
-      this.records.splice(0, this.records.length, ...kept)
+      this.records.splice(0, this.records.length, ...remaining)
       // The rest is taken again from the beginning, and recognized.
       this.recorded = 0
     }

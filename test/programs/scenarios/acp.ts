@@ -113,15 +113,15 @@ export const acpScenario: Scenario = {
       `${RULE} [[one: read notes.txt & ls | say Read and listed.]]`,
       'Write it. [[two: write out.txt | say Written.]]',
     ])
-    const begun = await recordedOf(trial, first.sessionId, 'Written')
+    const before = await recordedOf(trial, first.sessionId, 'Written')
     trial.check('ACP: each turn ends', first.stopReasons.join() === 'end_turn,end_turn', first.stopReasons.join())
     const expected = ['Never change plan.txt', 'Read and listed', 'Written'].filter(
-      (text) => begun.filter((line) => line.includes(text) && !line.startsWith('tool')).length > 0,
+      (text) => before.filter((line) => line.includes(text) && !line.startsWith('tool')).length > 0,
     )
-    trial.check('ACP: prompts and answers are recorded', expected.length === 3, begun.join('\n'))
-    const calls = begun.filter((line) => line.includes('→')).length
-    const results = begun.filter((line) => line.startsWith('tool:')).length
-    trial.check('ACP: three calls and their results are recorded', calls === 3 && results === 3, begun.join('\n'))
+    trial.check('ACP: prompts and answers are recorded', expected.length === 3, before.join('\n'))
+    const calls = before.filter((line) => line.includes('→')).length
+    const results = before.filter((line) => line.startsWith('tool:')).length
+    trial.check('ACP: three calls and their results are recorded', calls === 3 && results === 3, before.join('\n'))
 
     const second = await edit(trial, words, () => ['Go on. [[three: say Going on.]]'], first.sessionId).catch(
       (error: unknown) => String(error),
@@ -129,16 +129,16 @@ export const acpScenario: Scenario = {
     if (typeof second === 'string') trial.impossible('ACP: a loaded session goes on', second)
     else {
       const resumed = await recordedOf(trial, first.sessionId, 'Going on')
-      const added = resumed.slice(begun.length)
-      const isContinued = begun.every((line, at) => resumed[at] === line) && added.length === 2
+      const added = resumed.slice(before.length)
+      const isContinued = before.every((line, at) => resumed[at] === line) && added.length === 2
       trial.check('ACP: a loaded session goes on, and nothing is recorded twice', isContinued, resumed.join('\n'))
     }
 
-    const seen = trial.agent.acp?.compactions
-    if (seen === undefined) {
+    const compactions = trial.agent.acp?.compactions
+    if (compactions === undefined) {
       const note = await noted(trial, words)
       trial.check('ACP: after a compaction the model gets the note once', note.model === 1, JSON.stringify(note))
-    } else trial.impossible('ACP: after a compaction the model gets the note once', seen.impossible)
+    } else trial.impossible('ACP: after a compaction the model gets the note once', compactions.impossible)
     const verified = await trial.ledger('verify')
     trial.check('ACP: verify', verified.status === 0, verified.stdout)
   },

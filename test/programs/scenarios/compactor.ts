@@ -191,10 +191,12 @@ class CompactorScenario {
     )
     const texts: string[] = []
     for (const id of ids) texts.push((await trial.ledger('log', id, '--json')).stdout)
-    const said = trial.model.requests.flatMap(({ request }) =>
+    const promptTexts = trial.model.requests.flatMap(({ request }) =>
       request.messages.flatMap(({ role, texts: all }) => (role === 'user' ? all : [])),
     )
-    const marks = new Set(said.flatMap((text) => [...text.matchAll(/\[\[([\w-]+):/gu)].map(([, mark]) => mark ?? '')))
+    const marks = new Set(
+      promptTexts.flatMap((text) => [...text.matchAll(/\[\[([\w-]+):/gu)].map(([, mark]) => mark ?? '')),
+    )
     const lost = [...marks].filter((mark) => !texts.some((text) => text.includes(`[[${mark}:`)))
     trial.check('nothing is lost', lost.length === 0, lost.join(', '))
     const named = texts.reduce((sum, text) => sum + text.split('"madeBy":"context-ledger"').length - 1, 0)

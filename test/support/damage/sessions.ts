@@ -50,6 +50,40 @@ const claudeCode = lines([
   claudeRecord('a4', 'u3', 7, 'assistant', claudeAnswer('m3', { type: 'text', text: 'They are on the quay.' })),
 ])
 
+const acpRecord = (second: number, from: string, message: Raw): Raw => ({
+  at: at(second),
+  from,
+  message: { jsonrpc: '2.0', ...message },
+})
+const acpUpdate = (second: number, update: Raw): Raw =>
+  acpRecord(second, 'agent', { method: 'session/update', params: { sessionId: ID, update } })
+const acpText = (second: number, text: string): Raw =>
+  acpUpdate(second, { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } })
+const acpPrompt = (second: number, id: number, text: string): Raw =>
+  acpRecord(second, 'client', {
+    id,
+    method: 'session/prompt',
+    params: { sessionId: ID, prompt: [{ type: 'text', text }] },
+  })
+const acp = lines([
+  acpRecord(1, 'client', { id: 0, method: 'session/new', params: { cwd: '/srv/hold', mcpServers: [] } }),
+  acpRecord(2, 'agent', { id: 0, result: { sessionId: ID } }),
+  acpPrompt(3, 1, 'What is in the hold?'),
+  acpText(4, 'I look into the hold.'),
+  acpUpdate(5, { sessionUpdate: 'tool_call', toolCallId: 'c1', title: 'bash', kind: 'execute', rawInput: ARGUMENTS }),
+  acpUpdate(6, {
+    sessionUpdate: 'tool_call_update',
+    toolCallId: 'c1',
+    status: 'completed',
+    rawOutput: 'twelve barrels',
+  }),
+  acpText(7, 'Twelve barrels: “größer” 桶.'),
+  acpRecord(8, 'agent', { id: 1, result: { stopReason: 'end_turn' } }),
+  acpPrompt(9, 2, 'Unload them.'),
+  acpText(10, 'They are on the quay.'),
+  acpRecord(11, 'agent', { id: 2, result: { stopReason: 'end_turn' } }),
+])
+
 const codexRecord = (second: number, type: string, payload: Raw): Raw => ({ timestamp: at(second), type, payload })
 const codexMessage = (role: string, text: string): Raw => ({
   type: 'message',
@@ -372,6 +406,7 @@ const shortSessions: readonly Session[] = [
       'saoudrizwan.claude-dev/tasks/1790000000001/api_conversation_history.json': JSON.stringify(anthropicMessages),
     },
   },
+  { program: 'acp', files: { 'acp/connection.jsonl': acp } },
   { program: 'chatgpt', files: { 'chatgpt/conversations.json': chatgpt } },
   { program: 'aider', files: { 'aider/.aider.chat.history.md': AIDER_LINES.join('\n') } },
   { program: 'swe-agent', files: { 'swe-agent/hold.traj': sweAgent } },

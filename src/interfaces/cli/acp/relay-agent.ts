@@ -12,7 +12,7 @@ import { isRecord } from '../../../lib/is-record.js'
 import { LedgerError } from '../../../lib/ledger-error.js'
 import { commandWords, hangUpSignals, hasPosixShell, onEndSignal } from '../../../lib/platform.js'
 import { builtFile } from '../../../lib/package-root.js'
-import { LineEditor, LineSplitter, recordLine } from '../../acp/relay.js'
+import { LineEditor, LineSplitter, recordLine, UniqueTimes } from '../../acp/relay.js'
 import { WaitingNotes } from '../../acp/prompt-note.js'
 import type { RecorderSettings } from './recorder-settings.js'
 
@@ -35,11 +35,11 @@ class Recording {
       [builtFile('src', 'interfaces', 'cli', 'acp', 'recorder-main.js'), JSON.stringify(settings)],
       { detached: true, stdio: ['pipe', 'pipe', 'inherit'], windowsHide: true },
     )
-    const gone = (): void => {
+    const markEnded = (): void => {
       this.isGone = true
     }
-    this.child.on('error', gone).on('exit', gone)
-    this.child.stdin?.on('error', gone)
+    this.child.on('error', markEnded).on('exit', markEnded)
+    this.child.stdin?.on('error', markEnded)
     void this.readNotes(onNote).catch(() => undefined)
   }
 
@@ -103,14 +103,15 @@ export async function relayAgent(
   if (stdin === null || stdout === null) throw new Error('the agent has no pipes')
   for (const signal of hangUpSignals()) onEndSignal(() => agent.kill(signal), [signal])
 
+  const times = new UniqueTimes()
   const recorded = (from: AcpSide): LineSplitter =>
     new LineSplitter(
       (line) => {
         // Blank lines are no messages.
-        if (line.some((byte) => byte > 32)) recording.take(recordLine(from, new Date().toISOString(), line))
+        if (line.some((byte) => byte > 32)) recording.take(recordLine(from, times.next(), line))
       },
       () => {
-        recording.take(recordLine(from, new Date().toISOString(), Buffer.from('null')))
+        recording.take(recordLine(from, times.next(), Buffer.from('null')))
       },
     )
   const [fromClient, fromAgent] = [recorded('client'), recorded('agent')]

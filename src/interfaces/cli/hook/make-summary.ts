@@ -31,9 +31,9 @@ async function rulesFor(
   rulesFile: string | undefined,
 ): Promise<string[]> {
   const ofFile = rulesFile === undefined ? [] : rulesIn(await readFile(rulesFile, 'utf8'))
-  const own = hasJudgedRules ? [await rules.list(conversationId)] : []
-  const others = project === undefined ? [] : await rules.confirmed({ project })
-  const inForce = [...own, ...others].flatMap((list) => list.rules.filter(isInForce))
+  const ownRules = hasJudgedRules ? [await rules.list(conversationId)] : []
+  const projectRules = project === undefined ? [] : await rules.confirmed({ project })
+  const inForce = [...ownRules, ...projectRules].flatMap((list) => list.rules.filter(isInForce))
   return [...ofFile, ...inForce.map(({ text }) => text)]
 }
 

@@ -28,15 +28,15 @@ export interface RecordedAgent {
  * The agent that `--acp` names.
  * @throws LedgerError if it is neither a known agent nor a command
  */
-export function recordedAgent(given: string): RecordedAgent {
-  const words = AGENTS[given] ?? given.split(' ').filter((word) => word !== '')
+export function recordedAgent(agent: string): RecordedAgent {
+  const words = AGENTS[agent] ?? agent.split(' ').filter((word) => word !== '')
   const known = Object.keys(AGENTS).join(', ')
-  if (words.length < (given in AGENTS ? 1 : 2))
+  if (words.length < (agent in AGENTS ? 1 : 2))
     throw new LedgerError(
       'Usage',
-      `--acp ${JSON.stringify(given)} is not an agent that speaks the Agent Client Protocol: name one of ${known}, or its command with arguments, for example --acp "opencode acp"`,
+      `--acp ${JSON.stringify(agent)} is not an agent that speaks the Agent Client Protocol: name one of ${known}, or its command with arguments, for example --acp "opencode acp"`,
     )
-  return { name: `${given} (recorded)`, words }
+  return { name: `${agent} (recorded)`, words }
 }
 
 /** @param fields other fields of an entry */

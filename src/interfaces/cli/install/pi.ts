@@ -52,7 +52,7 @@ const compactorIn = (file: string): string => `
 import { readdirSync, statSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 
-const own = ${JSON.stringify(file)}
+const ownFile = ${JSON.stringify(file)}
 const CONTEXT_ENTRIES = new Set(['message', 'custom_message', 'branch_summary'])
 const EVENT = 'session_before_compact'
 
@@ -70,17 +70,17 @@ const filesOf = (path, depth = 0) => {
 
 /** Extensions that pi loads before this one: those of the command line, of the project, of settings, and earlier names. */
 const earlierExtensions = (pi, context) => {
-  const agentFolder = dirname(dirname(own))
+  const agentFolder = dirname(dirname(ownFile))
   const named = process.argv.flatMap((word, at, all) => (['-e', '--extension'].includes(all[at - 1]) ? [word] : []))
   const projectFolder = join(context.cwd, '.pi')
   const isTrusted = context.isProjectTrusted?.() !== false
   const settings = (pi.getSettings?.()?.extensions ?? []).filter((each) => typeof each === 'string')
-  const siblings = readdirSync(dirname(own)).filter((name) => name < basename(own))
+  const siblings = readdirSync(dirname(ownFile)).filter((name) => name < basename(ownFile))
   return [
     ...named.map((path) => resolve(context.cwd, path)),
     ...(isTrusted ? [join(projectFolder, 'extensions')] : []),
     ...settings.flatMap((path) => [resolve(agentFolder, path), ...(isTrusted ? [resolve(projectFolder, path)] : [])]),
-    ...siblings.map((name) => join(dirname(own), name)),
+    ...siblings.map((name) => join(dirname(ownFile), name)),
   ]
 }
 
