@@ -13,8 +13,6 @@ import { startWireServer } from '../support/kurrentdb/server.js'
 import { startOpenAiStub, stubAnswers, stubFlags } from '../support/openai-stub.js'
 
 const MOST_BYTES = 60_000_000
-/** From the command to the end of the first report, the installation included. */
-const MOST_MS = 60_000
 
 /** Settings of npm that say how the registry is reached. Others could hide a warning. */
 const REGISTRY = /^npm_config_(?:registry|cafile|cache|globalconfig|userconfig|proxy|https_proxy|noproxy)$/iu

@@ -72,12 +72,12 @@ class AcpReader implements TranscriptReader {
     const moment = { at: timeIn(value['at']), where }
     this.last = moment
     // Times are unique: an equal record is a copy of a line.
-    const id = this.contentId(roundedText(value))
-    if (this.taken.has(id)) {
+    const recordId = this.contentId(roundedText(value))
+    if (this.taken.has(recordId)) {
       yield { kind: 'left-out', what: REPEAT, where }
       return
     }
-    this.taken.add(id)
+    this.taken.add(recordId)
     const { message, from, recorded } = value
     if (isRecord(recorded)) {
       const { known } = this.session(textIn(recorded['sessionId']) ?? '')
