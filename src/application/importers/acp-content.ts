@@ -87,8 +87,6 @@ export interface AcpTerminal {
 /** A tool call with all its updates. */
 export interface AcpCall {
   readonly id: string
-  /** The number of earlier calls with this id. */
-  readonly times: number
   /** The fields of the first update. */
   readonly first: Fields
   /** The newest value of each field. */

@@ -272,7 +272,6 @@ export class AcpSession {
       this.beginAnswer('call')
       call = {
         id,
-        times: call === undefined ? 0 : call.times + 1,
         first: update,
         fields: {},
         isEmitted: false,

@@ -98,11 +98,6 @@ export class SessionRecorder {
     if (endsTurn(record)) this.stop.abort()
   }
 
-  /** A line that is too long to be recorded. */
-  countUnreadable(): void {
-    this.unreadable += 1
-  }
-
   /** Records the rest, for at most this time. */
   async close(milliseconds: number): Promise<NotRecorded> {
     this.records.push({ at: new Date().toISOString(), closed: true })
