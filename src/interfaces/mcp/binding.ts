@@ -2,9 +2,11 @@
  * Binds a server to one conversation or to the conversations of one scope. Every id from a client is checked here. A
  * conversation outside the binding gives the same error as one that does not exist.
  */
+import type { PartOf } from '../../library/call-paths.js'
 import type { ConversationSummary, Ledger } from '../../library/ledger.js'
 import { nameOf } from '../../library/options.js'
 import { problem } from '../../library/problem.js'
+import { list } from '../../schema/calls/conversations.js'
 
 /** One conversation, or those of a scope. The scope `null` contains the conversations without a scope. */
 export type BoundTo = { readonly conversationId: string } | { readonly scope: string | null }
@@ -20,7 +22,10 @@ export interface Binding {
   readonly find: (match: string, limit: number) => Promise<readonly ConversationSummary[]>
 }
 
-type BoundLedger = Pick<Ledger, 'log' | 'list'>
+/** The calls of the ledger that it makes, besides `log`. */
+export const boundCalls = [list] as const
+
+export type BoundLedger = PartOf<(typeof boundCalls)[number]['name']> & Pick<Ledger, 'log'>
 
 /** Binds to one conversation, which may not exist yet. */
 function bindToConversation(ledger: BoundLedger, conversationId: string): Binding {

@@ -10,7 +10,7 @@ import { readBody } from '../../lib/read-body.js'
 import { createOperations } from './operations.js'
 import { limitsOf, type McpLimits } from './quotation.js'
 import { registerResources } from './resources.js'
-import type { McpLedger } from './mcp-ledger.js'
+import type { McpLedger, McpCallName } from './mcp-ledger.js'
 import type { Host } from './tool.js'
 import { tools } from './tools/index.js'
 
@@ -64,7 +64,7 @@ const tooManyValues = (): Response =>
 /** Creates the server. Throws if the conversation id, the scope or a limit is not valid. */
 export function createMcp(options: McpOptions): Mcp {
   const { ledger, version, readOnly = false, onProblem } = options
-  const host: Host = {
+  const host: Host<McpCallName> = {
     ledger,
     binding: createBinding(ledger, options.boundTo),
     actorOptions: options.actor === undefined ? {} : { actor: nameOf('actor', options.actor) },

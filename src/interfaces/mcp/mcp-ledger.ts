@@ -1,29 +1,20 @@
-/** The part of a ledger that the tools and resources need. */
-import type { PartOf } from '../../library/call-paths.js'
-import type { AgentTool, Chat, Ledger } from '../../library/ledger.js'
-import * as conversations from '../../schema/calls/conversations.js'
-import * as history from '../../schema/calls/history.js'
-import * as messages from '../../schema/calls/messages.js'
-import * as rules from '../../schema/calls/rules.js'
+/** The part of a ledger that the tools and resources need: the calls that they name. */
+import { boundCalls } from './binding.js'
+import { resourceCalls } from './resources.js'
+import type { ToolLedger } from './tool.js'
+import { tools } from './tools/index.js'
+
+type McpCall = (typeof boundCalls | typeof resourceCalls | (typeof tools)[number]['calls'])[number]
 
 /** The calls that they make. */
-export const mcpCalls = [
-  conversations.list,
-  conversations.search,
-  messages.context,
-  messages.messages,
-  history.diff,
-  history.explain,
-  history.forgotten,
-  history.recall,
-  history.undo,
-  rules.checkRules,
-] as const
+export const mcpCalls: readonly McpCall[] = [
+  ...boundCalls,
+  ...resourceCalls,
+  ...tools.flatMap<McpCall>((tool) => tool.calls),
+]
 
-export type McpLedger = PartOf<(typeof mcpCalls)[number]['name']> & {
-  readonly log: Ledger['log']
-  readonly conversation: (...args: Parameters<Ledger['conversation']>) => Pick<Chat, 'pin'> & {
-    /** The memory tools. */
-    readonly tools: { readonly list: readonly Pick<AgentTool, 'name' | 'call'>[] }
-  }
-}
+/** Their names. */
+export type McpCallName = McpCall['name']
+
+/** What a server needs. */
+export type McpLedger = ToolLedger<McpCallName>

@@ -16,11 +16,15 @@ import { toChatMessage } from '../../domain/values/message.js'
 import { isLedgerError } from '../../lib/ledger-error.js'
 import { bad } from '../../library/options.js'
 import { faultOf, problem, statusOf } from '../../library/problem.js'
+import { messages as messagesCall } from '../../schema/calls/messages.js'
 import { asText, QUOTATION, quoteMessage, CharacterBudget, maxTextCharacters, type McpLimits } from './quotation.js'
-import type { McpLedger } from './mcp-ledger.js'
-import { errorText, type Host } from './tool.js'
-import { contextAt } from './tools/conversation-at.js'
-import { quoteCycle } from './tools/explain-compaction.js'
+import { errorText, type Host, type ToolLedger } from './tool.js'
+import { contextAt, conversationAt } from './tools/conversation-at.js'
+import { explainCompaction, quoteCycle } from './tools/explain-compaction.js'
+
+/** The calls of the ledger that they make. */
+export const resourceCalls = [messagesCall, ...conversationAt.calls, ...explainCompaction.calls] as const
+type ResourceHost = Host<(typeof resourceCalls)[number]['name']>
 
 const JSON_TYPE = 'application/json'
 const ROOT = 'ledger://conversations/'
@@ -82,7 +86,7 @@ const textOf = (variables: Variables, name: string): string => {
 
 /** A complete message as it was recorded, truncated if it exceeds the limit of a resource. */
 async function completeMessage(
-  ledger: Pick<McpLedger, 'messages'>,
+  ledger: ToolLedger<'messages'>,
   conversationId: string,
   messageId: string,
   { resourceCharacters }: Required<McpLimits>,
@@ -108,7 +112,7 @@ const isNotFound = (error: unknown): boolean =>
 class ResourceHelper {
   readonly limit: { readonly text: number; readonly answer: number }
 
-  constructor(readonly host: Host) {
+  constructor(readonly host: ResourceHost) {
     const { resourceCharacters } = host.limits
     this.limit = { text: maxTextCharacters(resourceCharacters), answer: resourceCharacters }
   }
@@ -156,7 +160,7 @@ class ResourceHelper {
 }
 
 /** Adds the resources to a server. */
-export function registerResources(server: McpServer, host: Host): void {
+export function registerResources(server: McpServer, host: ResourceHost): void {
   const helper = new ResourceHelper(host)
   registerConversation(server, helper)
   registerCycle(server, helper)

@@ -1,18 +1,28 @@
 /** A tool of the server: its texts, its schemas and its function. The server binds it and renders the result. */
 import type { CallToolResult, McpServer, ToolAnnotations } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import type { ActorOptions } from '../../library/ledger.js'
+import type { PartOf } from '../../library/call-paths.js'
+import type { ActorOptions, AgentTool, Chat, Ledger } from '../../library/ledger.js'
+import type { Call as LedgerCall, OptionShape } from '../../schema/call.js'
 import { isLedgerError } from '../../lib/ledger-error.js'
 import { titlesOf } from '../../library/titles.js'
 import { faultOf } from '../../library/problem.js'
-import type { Binding } from './binding.js'
-import type { McpLedger } from './mcp-ledger.js'
+import type { Binding, BoundLedger } from './binding.js'
 import type { Operations } from './operations.js'
 import { asText, type McpLimits } from './quotation.js'
 
-/** What every tool and resource of a server uses. */
-export interface Host {
-  readonly ledger: McpLedger
+/** A ledger with the calls of these names, and with what every tool may use. */
+export type ToolLedger<Names extends string> = PartOf<Names> &
+  BoundLedger & {
+    readonly conversation: (...args: Parameters<Ledger['conversation']>) => Pick<Chat, 'pin'> & {
+      /** The memory tools. */
+      readonly tools: { readonly list: readonly Pick<AgentTool, 'name' | 'call'>[] }
+    }
+  }
+
+/** What every tool and resource of a server uses. `Names` are the names of the calls that they make. */
+export interface Host<Names extends string> {
+  readonly ledger: ToolLedger<Names>
   readonly binding: Binding
   /** The actor, for calls that record something. */
   readonly actorOptions: ActorOptions
@@ -25,7 +35,7 @@ export interface Host {
 }
 
 /** One call of a tool. */
-export interface Call extends Pick<Host, 'ledger' | 'binding' | 'actorOptions' | 'limits' | 'rules' | 'operations'> {
+export interface Call<Names extends string> extends Omit<Host<Names>, 'onProblem'> {
   /** A conversation within the binding. */
   readonly conversationId: string
   /** Aborted if the client cancels the call or disconnects. */
@@ -33,13 +43,17 @@ export interface Call extends Pick<Host, 'ledger' | 'binding' | 'actorOptions' |
 }
 
 /** One call of a tool with an optional conversation. */
-export type CallOfAny = Omit<Call, 'conversationId'> & { readonly conversationId: string | undefined }
+export type CallOfAny<Names extends string> = Omit<Call<Names>, 'conversationId'> & {
+  readonly conversationId: string | undefined
+}
 
-interface ToolDefinition<Input extends z.ZodRawShape, Output extends z.ZodObject> {
+interface ToolDefinition<Input extends z.ZodRawShape, Output extends z.ZodObject, Names extends string> {
   readonly name: string
   readonly title: string
   readonly description: string
   readonly annotations: ToolAnnotations
+  /** The calls of the ledger that it makes, besides `log` and those of a conversation. */
+  readonly calls?: readonly LedgerCall<OptionShape, Names>[]
   readonly input: Input
   readonly output: Output
 }
@@ -49,14 +63,15 @@ type Run<Input extends z.ZodRawShape, Output extends z.ZodObject, CallType> = (
   call: CallType,
 ) => Promise<z.input<Output>>
 
-/** A tool that can be registered with a server. */
-export interface McpTool {
+/** A tool that can be registered with a server. `Names` are the names of the calls that it makes. */
+export interface McpTool<Names extends string = string> {
   readonly name: string
+  readonly calls: readonly LedgerCall<OptionShape, Names>[]
   /** Whether it records something. */
   readonly records: boolean
   /** Whether the tool covers a whole scope: a server of one conversation does not offer it. */
   readonly needsScope: boolean
-  readonly register: (server: McpServer, host: Host) => void
+  readonly register: (server: McpServer, host: Host<Names>) => void
 }
 
 const conversation = z
@@ -66,25 +81,26 @@ const conversation = z
   .describe('Id of the conversation, from list_conversations, a hit of memory_read or the list of resources')
 
 /** The text of an error for the client. */
-export function errorText(error: unknown, onProblem: Host['onProblem']): string {
+export function errorText(error: unknown, onProblem: Host<never>['onProblem']): string {
   const { fault, message } = faultOf(error)
   if (fault !== 'bug') return message
   onProblem(error)
   return `internal error of Context Ledger: ${message}`
 }
 
-function createTool<Input extends z.ZodRawShape, Output extends z.ZodObject>(
-  definition: ToolDefinition<Input, Output>,
+function createTool<Input extends z.ZodRawShape, Output extends z.ZodObject, Names extends string>(
+  definition: ToolDefinition<Input, Output, Names>,
   conversationSchema: z.ZodType<string | undefined> | undefined,
-  run: Run<Input, Output, CallOfAny>,
-): McpTool {
-  const { name, title: toolTitle, description, annotations, input, output } = definition
+  run: Run<Input, Output, CallOfAny<Names>>,
+): McpTool<Names> {
+  const { name, title: toolTitle, description, annotations, calls = [], input, output } = definition
   const ownInput = z.strictObject(input)
   // Only in answers that quote: people and programs write titles.
   const hasTitle = 'conversationId' in output.shape && 'quotation' in output.shape
   const outputSchema = hasTitle ? output.extend({ title: z.string().optional() }) : output
   return {
     name,
+    calls,
     records: annotations.readOnlyHint !== true,
     needsScope: conversationSchema === undefined,
     register(server, { ledger, binding, actorOptions, limits, rules, operations, onProblem }) {
@@ -127,26 +143,30 @@ function createTool<Input extends z.ZodRawShape, Output extends z.ZodObject>(
 }
 
 /** A tool for one conversation. */
-export const toolOfConversation = <Input extends z.ZodRawShape, Output extends z.ZodObject>(
-  definition: ToolDefinition<Input, Output>,
-  run: Run<Input, Output, Call>,
-): McpTool =>
+export const toolOfConversation = <
+  Input extends z.ZodRawShape,
+  Output extends z.ZodObject,
+  Names extends string = never,
+>(
+  definition: ToolDefinition<Input, Output, Names>,
+  run: Run<Input, Output, Call<Names>>,
+): McpTool<Names> =>
   createTool(definition, conversation, (args, { conversationId, ...call }) => {
     if (conversationId === undefined) throw new Error(`${definition.name} was called without a conversation`)
     return run(args, { ...call, conversationId })
   })
 
 /** A tool for one conversation or for the whole scope. */
-export const toolOfAny = <Input extends z.ZodRawShape, Output extends z.ZodObject>(
-  definition: ToolDefinition<Input, Output>,
-  run: Run<Input, Output, CallOfAny>,
-): McpTool => createTool(definition, conversation.optional(), run)
+export const toolOfAny = <Input extends z.ZodRawShape, Output extends z.ZodObject, Names extends string = never>(
+  definition: ToolDefinition<Input, Output, Names>,
+  run: Run<Input, Output, CallOfAny<Names>>,
+): McpTool<Names> => createTool(definition, conversation.optional(), run)
 
 /** A tool for the whole scope. */
-export const toolOfScope = <Input extends z.ZodRawShape, Output extends z.ZodObject>(
-  definition: ToolDefinition<Input, Output>,
-  run: Run<Input, Output, CallOfAny>,
-): McpTool => createTool(definition, undefined, run)
+export const toolOfScope = <Input extends z.ZodRawShape, Output extends z.ZodObject, Names extends string = never>(
+  definition: ToolDefinition<Input, Output, Names>,
+  run: Run<Input, Output, CallOfAny<Names>>,
+): McpTool<Names> => createTool(definition, undefined, run)
 
 /** A tool that records nothing, returns the same result again, and makes no external requests. */
 export const READS: ToolAnnotations = { readOnlyHint: true, idempotentHint: true, openWorldHint: false }

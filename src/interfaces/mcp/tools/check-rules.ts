@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { CheckedRule, RuleBreak, RuleVerdict } from '../../../library/ledger.js'
 import { QUOTATION, quotation, budgetOf, cut, cutText, type CharacterBudget } from '../quotation.js'
+import { checkRules as checkRulesCall } from '../../../schema/calls/rules.js'
 import { READS, toolOfConversation } from '../tool.js'
 
 const VERDICTS = ['broken', 'kept', 'unjudged'] as const satisfies readonly RuleVerdict[]
@@ -88,6 +89,7 @@ export const checkRules = toolOfConversation(
     description:
       'The rules that the user stated in a conversation, in the user’s words, and the tool calls that broke them: for each break the call, whether the rule was in the context of the model at that moment or since which compaction it was gone, and who noticed it. Rules that calls cannot be compared with are listed with the reason. Computed without a model.',
     annotations: READS,
+    calls: [checkRulesCall],
     input: {
       verdicts: z
         .array(z.enum(VERDICTS))

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { contentText } from '../../../domain/values/message.js'
 import { quotation, quotedMessage, QUOTATION, quoteMessage, budgetOf } from '../quotation.js'
-import type { McpLedger } from '../mcp-ledger.js'
-import { READS, toolOfConversation } from '../tool.js'
+import { context as contextCall } from '../../../schema/calls/messages.js'
+import { type ToolLedger, READS, toolOfConversation } from '../tool.js'
 
 const output = z.object({
   ...quotation,
@@ -25,7 +25,7 @@ interface ContextQuery {
 
 /** The context of a conversation at a point, up to the limit of an answer. */
 export async function contextAt(
-  ledger: Pick<McpLedger, 'context'>,
+  ledger: ToolLedger<'context'>,
   conversationId: string,
   { at, from = 0 }: ContextQuery,
   limit: { readonly text: number; readonly answer: number },
@@ -64,6 +64,7 @@ export const conversationAt = toolOfConversation(
     description:
       'The exact context of the model at a point in time: summaries of compacted messages, then the other messages in order. Without `at`: the current context. Long contexts are returned in parts.',
     annotations: READS,
+    calls: [contextCall],
     input: {
       at: z
         .string()

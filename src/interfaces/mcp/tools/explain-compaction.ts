@@ -14,8 +14,8 @@ import {
   budgetOf,
   type CharacterBudget,
 } from '../quotation.js'
-import type { McpLedger } from '../mcp-ledger.js'
-import { READS, toolOfConversation } from '../tool.js'
+import { diff, explain } from '../../../schema/calls/history.js'
+import { type ToolLedger, READS, toolOfConversation } from '../tool.js'
 
 const count = z.number().int()
 const recorded = { recordedAt: z.string(), actor: z.string() }
@@ -217,7 +217,7 @@ type ExplainArguments = {
 
 /** The effect of a cycle, with the batches that it added. */
 export async function quoteCycle(
-  ledger: Pick<McpLedger, 'diff' | 'explain'>,
+  ledger: ToolLedger<'diff' | 'explain'>,
   conversationId: string,
   cycle: number,
   limit: { readonly text: number; readonly answer: number },
@@ -261,6 +261,7 @@ export const explainCompaction = toolOfConversation(
     description:
       'The source of a summary or of a line of the context: its messages, its summarizer (strategy, model, prompt), its cycle and the reason for the compaction. Pass a cycle, a line or a batchId; without them it explains everything that is compacted.',
     annotations: READS,
+    calls: [diff, explain],
     input: {
       cycle: z.number().int().min(1).max(1_000_000_000).optional().describe('Number of a compaction cycle, from 1'),
       line: z.string().min(1).max(4_000).optional().describe('Any text of the context, or part of one'),

@@ -11,7 +11,7 @@ import { recall } from './recall.js'
 import { undoCompaction } from './undo-compaction.js'
 import { whatWasForgotten } from './what-was-forgotten.js'
 
-export const tools: readonly McpTool[] = [
+export const tools = [
   listConversations,
   memoryRead,
   conversationAt,
@@ -22,4 +22,4 @@ export const tools: readonly McpTool[] = [
   compactContext,
   undoCompaction,
   pinMessage,
-]
+] satisfies readonly McpTool[]

@@ -4,6 +4,7 @@ import { MEMORY_READ } from '../../../application/search/read-memory.js'
 import { titlesOf } from '../../../library/titles.js'
 import { withoutUndefined } from '../../../lib/without-undefined.js'
 import { QUOTATION, quotation } from '../quotation.js'
+import { search } from '../../../schema/calls/conversations.js'
 import { READS, toolOfAny } from '../tool.js'
 
 const { query, limit } = memoryQuerySchema.shape
@@ -38,6 +39,7 @@ export const memoryRead = toolOfAny(
     description:
       'Searches earlier messages: summaries and original messages, best match first. In one conversation it finds messages that are no longer in its context; without a conversation it searches all that this server can access. Use it before you say that you do not remember.',
     annotations: READS,
+    calls: [search],
     input: { query: query.max(4_000), limit },
     output,
   },

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { LEAST_NOTE_TOKENS, NOTE_TOKENS } from '../../../domain/values/recall-note.js'
 import { QUOTATION, quotation } from '../quotation.js'
+import { recall as recallCall } from '../../../schema/calls/history.js'
 import { READS, toolOfConversation } from '../tool.js'
 
 /** JSON characters of a token in the worst case, and of the other fields of the answer. */
@@ -14,6 +15,7 @@ export const recall = toolOfConversation(
     description:
       'A short note of the recorded content that the context lacks since it was compacted: rules of the user, open work, decisions, findings, commands and how they ended, files under change, errors. Original words with their revisions; computed without a model. Empty if nothing is missing.',
     annotations: READS,
+    calls: [recallCall],
     input: {
       tokens: z
         .number()

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { EventData } from '../../../domain/events/index.js'
 import { operation, findRecordedEvent, operationIdReused } from '../operations.js'
+import { undo } from '../../../schema/calls/history.js'
 import { RECORDS, toolOfConversation } from '../tool.js'
 
 const NAME = 'undo_compaction'
@@ -32,6 +33,7 @@ export const undoCompaction = toolOfConversation(
     description:
       'Restores the messages of the compaction cycles from `cycle` to the last one to the context. Later messages stay and nothing is lost. Returns an error if the context would become too large.',
     annotations: RECORDS,
+    calls: [undo],
     input: {
       cycle: z
         .number()

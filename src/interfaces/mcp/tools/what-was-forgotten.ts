@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { ForgottenCycle } from '../../../library/ledger.js'
 import { QUOTATION, quotation, budgetOf, type CharacterBudget } from '../quotation.js'
+import { diff, forgotten } from '../../../schema/calls/history.js'
 import { READS, toolOfConversation } from '../tool.js'
 
 const VERDICTS = ['kept', 'partial', 'lost', 'unknown'] as const
@@ -111,6 +112,7 @@ export const whatWasForgotten = toolOfConversation(
     description:
       'What compactions removed from the context, and how much of it their summaries contain. First the losses that matter: rules, refusals, decisions and open work of the user, and what was needed again later; with `verdicts` all items, also files, names and numbers, each kept, partial, lost or unknown (it may be lost), with its message. Also tool calls that were repeated after a compaction. Computed without a model.',
     annotations: READS,
+    calls: [diff, forgotten],
     input: {
       cycle: z.number().int().min(1).max(1_000_000_000).optional().describe('Only the cycle with this number, from 1'),
       verdicts: z
