@@ -70,6 +70,7 @@ const KINDS = {
   ModelUnavailable: 'world',
   ModelUnusable: 'input',
   NotSaid: 'input',
+  ReviewFailed: 'world',
   SummarizerFailed: 'world',
   UnknownModelWindow: 'input',
 

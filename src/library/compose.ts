@@ -53,6 +53,7 @@ import { systemClock, type Clock } from '../ports/clock.js'
 import type { CheckRows } from '../ports/row-check.js'
 import type { PendingErasures } from '../ports/pending-erasures.js'
 import type { Database } from '../ports/sql.js'
+import type { LanguageModel } from '../ports/language-model.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import { createSummarizerFrom } from '../application/summarizers/from-function.js'
 import { guarded, LONGEST_MS } from '../application/summarizers/guarded.js'
@@ -107,12 +108,25 @@ function summarizerOf(
   if (given === undefined || given === 'extractive') return createExtractiveSummarizer()
   if (typeof given === 'function') return guarded(ownSummarizer(createSummarizerFrom(given)), longestMs)
   if (typeof given === 'object' && given !== null && 'prepare' in given) return guarded(ownSummarizer(given), longestMs)
-  const config = valueOf(parseSummarizerConfig(given === 'openai' ? environmentConfig() : given), (left) =>
+  const config = configOf(given)
+  return config.kind === 'extractive' ? createSummarizer(config) : createSummarizer(config, modelOf(config, retries))
+}
+
+const configOf = (given: 'openai' | SummarizerConfig): SummarizerConfig =>
+  valueOf(parseSummarizerConfig(given === 'openai' ? environmentConfig() : given), (left) =>
     bad(`summarizer.${left.field}`, left.detail),
   )
-  if (config.kind === 'extractive') return createSummarizer(config)
-  const model = valueOf(createOpenAiLanguageModel({ ...config, ...retries }), (left) => bad(left.field, left.detail))
-  return createSummarizer(config, model)
+
+type ModelConfig = Extract<SummarizerConfig, { kind: 'openai' }>
+
+const modelOf = (config: ModelConfig, retries: { readonly maxRetries?: 0 } = {}): LanguageModel =>
+  valueOf(createOpenAiLanguageModel({ ...config, ...retries }), (left) => bad(left.field, left.detail))
+
+/** The model of the summarizer; undefined if it has none, or one that only the caller knows. */
+function languageModelOf(given: LedgerOptions['summarizer']): LanguageModel | undefined {
+  const isConfigured = given === 'openai' || (typeof given === 'object' && given !== null && !('prepare' in given))
+  const config = isConfigured ? configOf(given) : undefined
+  return config?.kind === 'openai' ? modelOf(config) : undefined
 }
 
 /** A model for vectors. The rows record its name with each vector. */
@@ -458,6 +472,7 @@ export function checkedOptions(options: LedgerOptions) {
     summarizer: readFrom('summarizer', () => observed(summarizerOf(given.summarizer, {}, longestMs))),
     candidateSummarizer: (candidate: NonNullable<LedgerOptions['summarizer']>) =>
       readFrom('summarizer', () => observed(summarizerOf(candidate, { maxRetries: 0 }, longestMs))),
+    languageModel: languageModelOf(given.summarizer),
     editionSummarizer: observed(summarizerOf(given.summarizer, { maxRetries: 0 }, longestMs)),
     embedding: embedding === undefined ? undefined : embeddingOf(embedding),
   }

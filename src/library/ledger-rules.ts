@@ -8,9 +8,11 @@ export type {
   ContextAtBreak,
   Presence,
   PresenceAfter,
+  ReviewProgress,
   Rule,
   RuleBreak,
   RuleCheck,
+  RuleReviewer,
   RuleScope,
   RuleSource,
   RuleVerdict,
@@ -23,6 +25,8 @@ export type { RuleFile } from '../schema/calls/rules.js'
 export type ListRulesOptions = OptionsOf<typeof calls.listRules>
 /** Options of a check. */
 export type CheckRulesOptions = OptionsOf<typeof calls.checkRules>
+/** Options of a review. */
+export type ReviewRulesOptions = OptionsOf<typeof calls.reviewRules>
 /** Options of a list of confirmed rules. */
 export type ConfirmedRulesOptions = OptionsOf<typeof calls.confirmedRules>
 /** The scope of a rule, with the actor and the request of its change. */
@@ -52,6 +56,26 @@ export interface RecordedRule {
   readonly rule: string
   /** The sessions that it is about; absent for a dropped rule. */
   readonly scope?: RuleScope
+}
+
+/** The result of a review. */
+export interface RuleReview {
+  /** The conversation. */
+  readonly conversationId: string
+  /** The last event of the conversation. */
+  readonly revision: number
+  /** The last event that a model has read. */
+  readonly upTo: number
+  /** Requests to the model; 0 if it had read all messages before. */
+  readonly requests: number
+  /** New rules. */
+  readonly rules: number
+  /** New breaks. */
+  readonly breaks: number
+  /** Statements of the model that do not follow from the messages; they were left out. */
+  readonly rejected: number
+  /** Tokens of the requests and answers, if the model reported them. */
+  readonly usage?: { readonly promptTokens: number; readonly completionTokens: number }
 }
 
 /** The counts of a check. */
@@ -84,6 +108,12 @@ export interface LedgerRules {
    * `onConversation` gets the rules and breaks of each conversation.
    */
   check(conversationId?: string, options?: CheckRulesOptions): Promise<RuleTotals>
+  /**
+   * Lets the model of the ledger's summarizer read the words of the user and the calls, and records the rules and breaks
+   * that it finds, each as a place in a message. Lists and checks then use them for the messages that it read. Messages
+   * of an earlier review are not sent again. Errors: `ReviewFailed`, `BadInput` without a model.
+   */
+  review(conversationId: string, options?: ReviewRulesOptions): Promise<RuleReview>
   /** Records that a rule of the conversation applies. Errors: `NoSuchRule`. */
   confirm(conversationId: string, rule: string, options?: RecordRuleOptions): Promise<RecordedRule>
   /** Records that a sentence is no rule, or no longer applies. It is not checked. Errors: `NoSuchRule`. */

@@ -16,6 +16,7 @@ import type { CheckRows } from '../ports/row-check.js'
 import type { ProofStore } from '../ports/proof-store.js'
 import type { Spending } from '../ports/spending.js'
 import type { Database } from '../ports/sql.js'
+import type { LanguageModel } from '../ports/language-model.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import type { WorkQueue } from '../ports/work-queue.js'
 import type { Log } from '../application/recording/load-conversation.js'
@@ -53,6 +54,8 @@ export interface LedgerParts {
   /** What this process has still to compact. */
   readonly queue: WorkQueue
   readonly summarizer: Summarizer
+  /** The model of the summarizer; undefined if it has none, or one that only the caller knows. */
+  readonly languageModel: LanguageModel | undefined
   /** The summarizer of editions. It does not retry, because each request of an edition is counted. */
   readonly editionSummarizer: Summarizer
   /** Makes the summarizer of a candidate; like `editionSummarizer`, it sends each request once. Throws `BadInput`. */

@@ -21,6 +21,7 @@ import type { ExplainFailure } from '../application/history/explanation.js'
 import type { CompareFailure } from '../application/editions/compare.js'
 import type { UndoFailure } from '../application/editions/undo-and-revert.js'
 import type { CandidateUnfinished } from '../application/editions/evaluate.js'
+import type { ReviewFailed } from '../application/rules/review-rules.js'
 import type { ReplayFailure } from '../application/editions/replay.js'
 import type { CycleNotRecorded } from '../application/history/cycles.js'
 import type { NoSuchMoment } from '../application/history/time-travel.js'
@@ -64,6 +65,7 @@ export type Failure =
       readonly rule: string
       readonly nearest?: string
     }
+  | ReviewFailed
   | { readonly kind: 'LedgerClosed' }
   /** The conversation has another revision than expected; `actual` is -1 if the conversation does not exist. */
   | {
@@ -92,6 +94,8 @@ const SENTENCES: Sentences<Failure> = {
   ProjectionsBehind: (failure) => failure.detail,
   NoSuchRule: (failure) =>
     `there is no rule "${failure.rule}" in conversation "${failure.conversationId}"${didYouMean(failure.nearest)}: \`rules list\` lists its rules${/:\d+$/u.test(failure.rule) ? '. A rule of a file is changed in the file' : ''}`,
+  ReviewFailed: ({ failure, detail }) =>
+    `the model gave no review of the rules (${failure}): ${detail}. What it reviewed before is recorded; the same call goes on from there`,
   UnknownModelWindow: (failure) =>
     `the window of the model "${failure.model}" is not known: ${count(failure.assumed)} tokens are assumed; modelMaxTokens (--model-max-tokens) sets it`,
   RevisionNotExpected: (failure) =>

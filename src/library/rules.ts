@@ -13,6 +13,9 @@ import type { Log } from '../application/recording/load-conversation.js'
 import { checkRules } from '../application/rules/check-rules.js'
 import { rulesOfFile, type ReadableRule } from '../application/rules/find-rules.js'
 import { readRules } from '../application/rules/rule-fold.js'
+import { reviewPrompt } from '../application/rules/review-prompt.js'
+import { reviewRules } from '../application/rules/review-rules.js'
+import type { RegisterPrompt } from '../application/recording/register-prompt.js'
 import { isInForce, MOST_CHARACTERS_OF_RULE, type Rule, type RuleCheck, type RuleScope } from '../domain/rules/rule.js'
 import * as calls from '../schema/calls/rules.js'
 import type { Freshness } from './freshness.js'
@@ -24,7 +27,8 @@ import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
 
-export interface RulesParts extends Pick<LedgerParts, 'log'> {
+export interface RulesParts extends Pick<LedgerParts, 'log' | 'languageModel'> {
+  readonly registerPrompt: RegisterPrompt
   readonly conversations: Conversations
   readonly gate: Gate
   readonly freshness: Freshness
@@ -99,7 +103,7 @@ function scopeOf(project: string | undefined, wanted: RuleScope | undefined): Ru
 }
 
 export function createRules(parts: RulesParts): LedgerRules {
-  const { log, conversations, gate, freshness, lookup, provenanceOf } = parts
+  const { log, languageModel, registerPrompt, conversations, gate, freshness, lookup, provenanceOf } = parts
 
   async function rulesIn(conversationId: string, files: readonly ReadableRule[] = []) {
     await lookup.isThere(conversationId)
@@ -158,6 +162,37 @@ export function createRules(parts: RulesParts): LedgerRules {
         if (checked.rules.length > 0 || conversationId !== undefined) await onConversation?.(checked)
       }
       return totals
+    },
+    async review(conversationId, options) {
+      const { signal, onProgress, ...by } = gate.enter(calls.reviewRules, options)
+      if (languageModel === undefined)
+        throw bad(
+          'summarizer',
+          'has no model, which a review needs: open the ledger with summarizer "openai" and a model',
+        )
+      await lookup.isThere(conversationId)
+      const provenance = provenanceOf(by)
+      await registerPrompt({ prompt: reviewPrompt }, provenance, undefined)
+      const { review, failure } = await reviewRules(log, conversationId, {
+        model: languageModel,
+        signal,
+        onProgress,
+      })
+      const revision =
+        review === undefined
+          ? (await lookup.existing(conversationId)).revision
+          : await record(conversationId, { type: 'RecordRuleReview', ...review }, provenance)
+      if (failure !== undefined) throw problem(failure)
+      return {
+        conversationId,
+        revision,
+        upTo: review?.upTo ?? revision,
+        requests: review?.reviewer.requests ?? 0,
+        rules: review?.rules.length ?? 0,
+        breaks: review?.breaks.length ?? 0,
+        rejected: review?.reviewer.rejected ?? 0,
+        ...withoutUndefined({ usage: review?.reviewer.usage }),
+      }
     },
     async confirm(conversationId, rule, options) {
       const by = gate.enter(calls.confirmRule, options)

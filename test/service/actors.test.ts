@@ -3,6 +3,7 @@
  * contract, so a new route must be added here too.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { createScriptedLanguageModel } from '../../src/adapters/scripted/language-model.js'
 import { createMemoryTokenBudget } from '../../src/adapters/memory/token-budget.js'
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
 import { createPostgresJobStore } from '../../src/adapters/postgres/service-jobs.js'
@@ -32,7 +33,8 @@ const keys = (): ReturnType<typeof createPostgresKeyStore> => createPostgresKeyS
 beforeAll(async () => {
   db = await openTestDatabase()
   store = createPostgresEventStore(db)
-  ledger = await ledgerOn(db, { policy: SMALL, alone: false })
+  const languageModel = createScriptedLanguageModel(['{"rules":[]}'])
+  ledger = await ledgerOn(db, { policy: SMALL, alone: false, languageModel })
   observer = await ledgerOn(db, { policy: SMALL, alone: false, workers: 'elsewhere' })
   service = createService({
     ledger,
@@ -69,6 +71,7 @@ const RECORDING: { readonly [Name in RouteName]?: () => RequestParts | Promise<R
   pinMessage: () => ({ params: { message: 'm29' } }),
   unpinMessage: () => ({ params: { message: 'm29' } }),
   addRule: () => ({ body: { text: 'Never push to the main branch.' } }),
+  reviewRules: () => ({ body: {} }),
   judgeRule: async () => ({
     params: { rule: (await ledger.rules.list('c')).rules.at(-1)?.id ?? '' },
     body: { judgement: 'dropped' },
@@ -186,6 +189,7 @@ const PROVES: { readonly [Name in RouteName]?: readonly string[] } = {
   appendMessages: ['MessageAppended', 'PromptRegistered', 'ChunkSummarized', 'MessagesPruned'],
   pinMessage: ['MessagePinned'],
   unpinMessage: ['MessageUnpinned'],
+  reviewRules: ['RulesReviewed'],
   addRule: ['RuleAdded'],
   judgeRule: ['RuleJudged'],
   compact: ['MessagesPruned'],

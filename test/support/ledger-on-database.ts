@@ -19,6 +19,7 @@ import { systemClock } from '../../src/ports/clock.js'
 import type { EmbeddingModel } from '../../src/ports/embedding-model.js'
 import type { EventStore } from '../../src/ports/event-store.js'
 import type { Database } from '../../src/ports/sql.js'
+import type { LanguageModel } from '../../src/ports/language-model.js'
 import type { Summarizer } from '../../src/ports/summarizer.js'
 import type { TextKeys } from '../../src/application/sealing/text-keys.js'
 import { createExtractiveSummarizer } from '../../src/application/summarizers/index.js'
@@ -29,6 +30,7 @@ export async function ledgerOn(
   options: {
     readonly policy?: PolicySettings
     readonly summarizer?: Summarizer
+    readonly languageModel?: LanguageModel
     readonly estimator?: string
     readonly onProblem?: (problem: unknown) => void
     readonly workers?: 'inside' | 'elsewhere'
@@ -54,6 +56,7 @@ export async function ledgerOn(
     workers: options.workers ?? 'inside',
     claims: createMemoryClaims(systemClock),
     checkRowsApart: undefined,
+    languageModel: options.languageModel,
     proofs: createPostgresProofStore(db),
     spending: createPostgresSpending(db),
     importedFiles: createPostgresImportedFiles(db),

@@ -505,6 +505,27 @@ const earlierEvents = {
     },
   },
   'RuleJudged-v1': { type: 'RuleJudged', data: { rule: 'r30.1', judgement: 'confirmed' } },
+  'RulesReviewed-v1': {
+    type: 'RulesReviewed',
+    data: {
+      from: 0,
+      upTo: 36,
+      rules: [{ id: 'r30.1', revision: 30, start: 0, end: 19 }],
+      repeated: [],
+      ended: [],
+      breaks: [{ rule: 'r30.1', revision: 34, call: 1 }],
+      reviewer: {
+        provider: 'openai',
+        model: 'gpt-5-mini',
+        parameters: { temperature: 0 },
+        prompt: { name: 'rule-review-1', sha256: 'a'.repeat(64) },
+        requests: 1,
+        rejected: 0,
+        usage: { promptTokens: 1_200, completionTokens: 80 },
+        durationMs: 900,
+      },
+    },
+  },
   'RuleAdded-v1': { type: 'RuleAdded', data: { text: 'Never push to main.' } },
   'ConversationTitled-v1': {
     type: 'ConversationTitled',

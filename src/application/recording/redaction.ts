@@ -52,6 +52,7 @@ const HAS_TEXT: Readonly<Record<Command['type'], boolean>> = {
   NoteDamage: true,
   JudgeRule: false,
   AddRule: true,
+  RecordRuleReview: false,
   ExpectNoErasure: false,
   RequestErasure: false,
   CompleteErasure: false,

@@ -14,7 +14,7 @@ import { redactorFor, type RedactionSettings } from './redaction.js'
  * conversation find a secret in one of them.
  */
 export type RegisterPrompt = (
-  prepared: PreparedSummary,
+  prepared: Pick<PreparedSummary, 'prompt' | 'persona'>,
   provenance: Provenance,
   settings: RedactionSettings | undefined,
 ) => Promise<void>

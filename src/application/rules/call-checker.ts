@@ -19,6 +19,7 @@ import { afterAssent, isByUser } from '../working-state/statements.js'
 import { refusedCall, type ReadableRule } from './find-rules.js'
 import { isAsked, permissionIn } from './permission.js'
 import type { FollowedRule } from './followed-rules.js'
+import { Reviews } from './reviews.js'
 
 /** Messages after a break in which the agent or the user may notice it. */
 const NOTICED_WITHIN = 12
@@ -109,6 +110,8 @@ export interface CallCheckOptions {
   readonly since?: number | undefined
   /** The branch that is checked out, for a call without a result. */
   readonly branch?: string | undefined
+  /** What a model found. Code judges the messages after it. */
+  readonly reviews?: Reviews | undefined
 }
 
 /** Checks the calls of a conversation that was read. */
@@ -122,12 +125,15 @@ export class CallChecker {
   /** The questions of tools that the user answered in this turn. */
   #asked: string[] = []
   readonly #judged: readonly FollowedRule[]
+  readonly #reviews: Reviews
+  #hasUnreviewed = false
 
   constructor(
     private readonly messages: readonly ReportMessage[],
-    rules: readonly FollowedRule[],
+    private readonly rules: readonly FollowedRule[],
     private readonly options: CallCheckOptions,
   ) {
+    this.#reviews = options.reviews ?? new Reviews()
     this.#judged = rules.filter(({ conditions }) => conditions.length > 0)
   }
 
@@ -152,9 +158,28 @@ export class CallChecker {
   of(rule: FollowedRule): Pick<CheckedRule, 'verdict' | 'breaks' | 'calls'> {
     const found = this.#breaks.get(rule) ?? []
     return {
-      verdict: found.length > 0 ? 'broken' : rule.rule.unjudged === undefined ? 'kept' : 'unjudged',
+      verdict: found.length > 0 ? 'broken' : this.#isJudged(rule) ? 'kept' : 'unjudged',
       calls: this.#calls.get(rule) ?? 0,
       breaks: found,
+    }
+  }
+
+  /** Whether all calls were compared with a rule. */
+  #isJudged({ rule }: FollowedRule): boolean {
+    return rule.unjudged === undefined || (this.#reviews.last !== undefined && !this.#hasUnreviewed)
+  }
+
+  #isReviewed({ revision }: ReportMessage): boolean {
+    return revision <= this.#reviews.upTo
+  }
+
+  /** Takes the breaks that a model found in a call, or, with the number 0, in a text. */
+  #takeReviewed(by: ReportMessage, number: number, what: () => Pick<RuleBreak, 'tool' | 'words' | 'failed'>): void {
+    if (!this.#isCompared(by)) return
+    for (const rule of this.rules) {
+      if (!this.#isInForce(rule, by)) continue
+      if (number > 0) this.#calls.set(rule, (this.#calls.get(rule) ?? 0) + 1)
+      if (this.#reviews.isBroken(rule.rule.id, by, number)) this.#break(rule, by, number, what())
     }
   }
 
@@ -187,10 +212,19 @@ export class CallChecker {
     }
     if (result !== undefined && refusedCall(result)) return
     const isFailed = result?.isError === true
+    const failed = isFailed ? { failed: true as const } : {}
+    const steps = stepsOfWork(work, this.options.branch)
+    if (this.#isReviewed(by)) {
+      const words = steps[0]?.text ?? call.arguments
+      this.#takeReviewed(by, number, () => ({ tool: call.name, words: quote(words, 160), ...failed }))
+      for (const step of steps) this.#steps.add(step, isFailed)
+      return
+    }
+    this.#hasUnreviewed = true
     const inForce = this.#isCompared(by) ? this.#judged.filter((rule) => this.#isInForce(rule, by)) : []
     for (const rule of inForce) this.#calls.set(rule, (this.#calls.get(rule) ?? 0) + 1)
     const broken = new Set<FollowedRule>()
-    for (const step of stepsOfWork(work, this.options.branch)) {
+    for (const step of steps) {
       for (const rule of inForce) {
         if (broken.has(rule) || !rule.conditions.some((condition) => breaks(step, condition, this.#steps))) continue
         if (this.#isAllowed(rule, step)) continue
@@ -198,7 +232,7 @@ export class CallChecker {
         this.#break(rule, by, number, {
           tool: call.name,
           words: quote(step.text, 160),
-          ...(isFailed ? { failed: true as const } : {}),
+          ...failed,
         })
       }
       this.#steps.add(step, isFailed)
@@ -206,6 +240,10 @@ export class CallChecker {
   }
 
   #answer(message: ReportMessage, at: number): void {
+    if (this.#isReviewed(message)) {
+      this.#takeReviewed(message, 0, () => ({ words: quote(message.ownText, 160) }))
+      return
+    }
     const isFinal = (message.toolCalls ?? []).length === 0 && this.messages[at + 1]?.role !== 'tool'
     if (!isFinal || !this.#isCompared(message)) return
     // A later rule about the language replaces an earlier one.

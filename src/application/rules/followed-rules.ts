@@ -6,6 +6,7 @@ import { isByUser } from '../working-state/statements.js'
 import { keyOf, rulesIn, statedAt, type ReadableRule } from './find-rules.js'
 import { mayTakeBack, permissionIn } from './permission.js'
 import type { Found } from './presence.js'
+import { Reviews } from './reviews.js'
 
 /** A rule while the conversation is read. */
 export interface FollowedRule extends ReadableRule {
@@ -14,14 +15,27 @@ export interface FollowedRule extends ReadableRule {
   readonly whenAdded?: Found
 }
 
+const statedAgain = (known: FollowedRule, message: ReportMessage): FollowedRule => ({
+  ...known,
+  statedBy: [...known.statedBy, message],
+})
+
 export class FollowedRules {
   readonly #rules = new Map<string, FollowedRule>()
   /** The id of the rule in force with the same content. */
   readonly #inForce = new Map<string, string>()
   #messages = new Map<string, ReportMessage>()
 
-  /** @param before rules that apply from the beginning */
-  constructor(before: readonly ReadableRule[]) {
+  /**
+   * @param before rules that apply from the beginning
+   * @param reviews what a model found. It replaces what code finds in the same messages, except rules that a person
+   * confirmed
+   */
+  constructor(
+    before: readonly ReadableRule[],
+    private readonly reviews = new Reviews(),
+    private readonly confirmed: ReadonlySet<string> = new Set(),
+  ) {
     for (const rule of before) this.begin({ ...rule, presences: [] })
   }
 
@@ -47,13 +61,36 @@ export class FollowedRules {
 
   take(message: ReportMessage): void {
     this.#messages.set(message.messageId, message)
+    if (message.revision <= this.reviews.upTo) {
+      this.#takeReviewed(message)
+      return
+    }
     if (isByUser(message) && mayTakeBack(message)) this.#takeBack(message)
     for (const found of rulesIn(message)) {
       const known = this.#rules.get(this.#inForce.get(keyOf(found)) ?? '')
       // A rule that was taken back and is stated again is a rule of its own.
       if (known === undefined) this.begin({ ...found, presences: [] })
-      else this.#rules.set(known.rule.id, { ...known, statedBy: [...known.statedBy, message] })
+      else this.#rules.set(known.rule.id, statedAgain(known, message))
     }
+  }
+
+  /** Takes a message as a model read it. */
+  #takeReviewed(message: ReportMessage): void {
+    for (const id of this.reviews.endedIn(message)) {
+      const known = this.#rules.get(id)
+      if (known !== undefined) this.#end(known, message)
+    }
+    for (const id of this.reviews.repeatedIn(message)) this.change(id, (known) => statedAgain(known, message))
+    const found = this.reviews.rulesIn(message)
+    const ids = new Set(found.map(({ rule }) => rule.id))
+    const confirmed = rulesIn(message).filter(({ rule }) => this.confirmed.has(rule.id) && !ids.has(rule.id))
+    for (const each of [...found, ...confirmed]) this.begin({ ...each, presences: [] })
+  }
+
+  #end(known: FollowedRule, message: ReportMessage): void {
+    const takenBack = { ...statedAt(message), text: quote(message.ownText) }
+    this.#rules.set(known.rule.id, { ...known, rule: { ...known.rule, takenBack } })
+    this.#inForce.delete(keyOf(known))
   }
 
   /** Ends the rules that a message of the user takes back. */
@@ -62,9 +99,7 @@ export class FollowedRules {
       const known = this.#rules.get(id)
       if (known === undefined || isBefore(message, known.rule)) continue
       if (permissionIn(message, undefined, known) !== 'for good') continue
-      const takenBack = { ...statedAt(message), text: quote(message.ownText) }
-      this.#rules.set(id, { ...known, rule: { ...known.rule, takenBack } })
-      this.#inForce.delete(keyOf(known))
+      this.#end(known, message)
     }
   }
 

@@ -16,16 +16,34 @@ import { conversationStream } from '../../domain/values/ids.js'
 import { ruleOf, type ReadableRule } from './find-rules.js'
 import { RuleContext } from './presence.js'
 import { FollowedRules, type FollowedRule } from './followed-rules.js'
+import { Reviews } from './reviews.js'
 
 export class RuleFold {
   readonly #fold: Fold
   readonly #stated: FollowedRules
+  readonly #reviews = new Reviews()
+  readonly #confirmed = new Set<string>()
   #revision = -1
   #project: string | undefined
 
-  constructor(conversationId: string, ofFiles: readonly ReadableRule[]) {
+  /** @param read what a model found, and the ids of confirmed rules, from an earlier reading of the same events */
+  constructor(
+    conversationId: string,
+    ofFiles: readonly ReadableRule[],
+    private readonly read?: Pick<RuleFold, 'reviews' | 'confirmed'>,
+  ) {
     this.#fold = new Fold(initialState(conversationId, findEstimator))
-    this.#stated = new FollowedRules(ofFiles)
+    this.#stated = new FollowedRules(ofFiles, read?.reviews, read?.confirmed)
+  }
+
+  /** What a model found. */
+  get reviews(): Reviews {
+    return this.read?.reviews ?? this.#reviews
+  }
+
+  /** Ids of the rules that a person confirmed. */
+  get confirmed(): ReadonlySet<string> {
+    return this.#confirmed
   }
 
   get rules(): readonly FollowedRule[] {
@@ -60,11 +78,13 @@ export class RuleFold {
     else if (isOfType(event, 'ConversationObserved')) this.#project = notErased(event.data.cwd)
     else if (isOfType(event, 'RuleJudged')) this.#judge(event.data)
     else if (isOfType(event, 'RuleAdded')) this.#add(event)
+    else if (isOfType(event, 'RulesReviewed')) this.#reviews.take(event.data)
     else if (isOfType(event, 'MessagesPruned') || isReplacement(event)) this.#compacted(event.revision)
   }
 
   /** Takes the judgement of a person. The newest one counts. */
   #judge({ rule: id, judgement, scope = 'conversation' }: EventData<'RuleJudged'>): void {
+    if (judgement === 'confirmed') this.#confirmed.add(id)
     this.#stated.change(id, (known) => ({ ...known, rule: { ...known.rule, standing: judgement, scope } }))
   }
 
@@ -116,7 +136,14 @@ const notErased = (text: string | undefined): string | undefined => (text === ER
  * @param ofFiles rules of files, which apply from the beginning
  */
 export async function readRules(log: Log, conversationId: string, ofFiles: readonly ReadableRule[]): Promise<RuleFold> {
-  const fold = new RuleFold(conversationId, ofFiles)
+  const fold = await folded(log, new RuleFold(conversationId, ofFiles), conversationId)
+  // A review says what earlier messages state, so they are read again with it.
+  return fold.reviews.last === undefined
+    ? fold
+    : await folded(log, new RuleFold(conversationId, ofFiles, fold), conversationId)
+}
+
+async function folded(log: Log, fold: RuleFold, conversationId: string): Promise<RuleFold> {
   for await (const stored of log.store.readStream(conversationStream(conversationId)))
     fold.take(await decodeEvent(stored, log))
   return fold

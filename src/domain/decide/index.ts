@@ -24,7 +24,7 @@ import { recordCouldNotHelp, recordFailure } from './record-failure.js'
 import { recordChunk, setSummaryAside } from './record-summary.js'
 import { recordResummarization } from './resummarize.js'
 import { revertEdition } from './revert-edition.js'
-import { addRule, judgeRule } from './rules.js'
+import { addRule, judgeRule, recordRuleReview } from './rules.js'
 import { undoCycles, type NoSuchCycle } from './undo-cycles.js'
 import { withdrawMessages } from './withdraw-messages.js'
 
@@ -62,6 +62,7 @@ const rules = {
   NoteDamage: noteDamage,
   JudgeRule: judgeRule,
   AddRule: addRule,
+  RecordRuleReview: recordRuleReview,
   ExpectNoErasure: expectNoErasure,
   RequestErasure: requestErasure,
   CompleteErasure: completeErasure,

@@ -1,4 +1,4 @@
-/** Records what a person said about rules: the state does not have the rules, so the caller checks that they exist. */
+/** Records what people and models said about rules: the state does not have the rules, so the caller checks that they exist. */
 import { either as E } from 'fp-ts'
 import type { Conversation } from '../conversation/conversation.js'
 import type { EventData } from '../events/index.js'
@@ -17,3 +17,10 @@ export interface AddRule extends EventData<'RuleAdded'> {
 
 export const addRule = (_state: Conversation, { type: _type, ...data }: AddRule): Decision =>
   E.right([{ type: 'RuleAdded', data }])
+
+export interface RecordRuleReview extends EventData<'RulesReviewed'> {
+  readonly type: 'RecordRuleReview'
+}
+
+export const recordRuleReview = (_state: Conversation, { type: _type, ...data }: RecordRuleReview): Decision =>
+  E.right([{ type: 'RulesReviewed', data }])

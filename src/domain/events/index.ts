@@ -40,6 +40,7 @@ import { retentionRunCompleted } from './retention-run-completed.js'
 import { retentionRunStarted } from './retention-run-started.js'
 import { ruleAdded } from './rule-added.js'
 import { ruleJudged } from './rule-judged.js'
+import { rulesReviewed } from './rules-reviewed.js'
 import { summarySetAside } from './summary-set-aside.js'
 import { transcriptDamaged } from './transcript-damaged.js'
 
@@ -95,6 +96,7 @@ export const eventTypes = {
   TranscriptDamaged: transcriptDamaged,
   RuleJudged: ruleJudged,
   RuleAdded: ruleAdded,
+  RulesReviewed: rulesReviewed,
   PromptRegistered: promptRegistered,
   ErasureRequested: erasureRequested,
   ErasureCompleted: erasureCompleted,

@@ -143,6 +143,24 @@ export interface CheckedRule extends Rule {
   readonly presences: readonly PresenceAfter[]
 }
 
+/** The requests of a review. */
+export interface ReviewProgress {
+  /** Requests that were answered. */
+  readonly done: number
+  /** All requests. */
+  readonly of: number
+}
+
+/** The model of a review. */
+export interface RuleReviewer {
+  /** The last event that it read. */
+  readonly upTo: number
+  /** The provider, such as `openai`. */
+  readonly provider: string
+  /** The name of the model. */
+  readonly model: string
+}
+
 /** The rules of a conversation, checked. */
 export interface RuleCheck {
   /** The conversation. */
@@ -151,6 +169,8 @@ export interface RuleCheck {
   readonly revision: number
   /** The number of its compactions. */
   readonly compactions: number
+  /** The review of a model, which says what the messages up to `upTo` state and break. */
+  readonly review?: RuleReviewer
   /** Its rules, in order of their first statement. */
   readonly rules: readonly CheckedRule[]
 }

@@ -73,10 +73,23 @@ export const ruleChecks = record({
       conversationId: z.string(),
       revision,
       compactions: count,
+      review: optional(record({ upTo: revision, provider: z.string(), model: z.string() })),
       rules: z.array(checkedRule),
     }).meta({ id: 'RuleCheck' }),
   ),
 }).meta({ id: 'RuleChecks' })
+
+/** The result of a review. */
+export const ruleReview = record({
+  conversationId: z.string(),
+  revision,
+  upTo: revision,
+  requests: count,
+  rules: count,
+  breaks: count,
+  rejected: count,
+  usage: optional(record({ promptTokens: count, completionTokens: count })),
+}).meta({ id: 'RuleReview' })
 
 /** A rule that was confirmed, dropped or added. */
 export const recordedRule = record({

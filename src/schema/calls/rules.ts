@@ -1,8 +1,8 @@
 /** Calls about the rules of the user: those that a conversation states, and the calls that broke them. */
-import { MOST_OF_RULE_FILE, RULE_SCOPES, type RuleCheck } from '../../domain/rules/rule.js'
+import { MOST_OF_RULE_FILE, RULE_SCOPES, type ReviewProgress, type RuleCheck } from '../../domain/rules/rule.js'
 import { RULE_JUDGEMENTS } from '../../domain/events/index.js'
 import { call, option } from '../call.js'
-import { awaitedListener, checkedBy, name, oneOf, time } from '../option-values.js'
+import { awaitedListener, checkedBy, listener, name, oneOf, signal, time } from '../option-values.js'
 import { request } from './common.js'
 
 export type RuleJudgement = (typeof RULE_JUDGEMENTS)[number]
@@ -49,6 +49,16 @@ export const checkRules = call('rules.check', {
       'Called with each conversation that states a rule. A returned promise is awaited',
       awaitedListener<[check: RuleCheck]>(),
     ),
+  }),
+})
+
+/** A model reads the conversation for rules and breaks. */
+export const reviewRules = call('rules.review', {
+  writes: true,
+  options: () => ({
+    ...request(),
+    signal: option('Ends it: what was reviewed before is recorded', signal()),
+    onProgress: option('Called after each request to the model', listener<[progress: ReviewProgress]>()),
   }),
 })
 

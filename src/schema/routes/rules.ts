@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { RULE_JUDGEMENTS } from '../../domain/events/index.js'
 import { MOST_CHARACTERS_OF_RULE, MOST_OF_RULE_FILE } from '../../domain/rules/rule.js'
 import { count, record } from '../answer.js'
-import { jobOf, WAIT } from '../answers/job.js'
+import { conversationsDone, jobOf, WAIT } from '../answers/job.js'
 import * as results from '../answers/rules.js'
 import { inBody } from '../call-over-http.js'
 import * as calls from '../calls/rules.js'
@@ -69,6 +69,22 @@ export const checkRulesAll = route({
   headers: WAIT,
   body: checkBody,
   answer: jobOf('CheckRulesJob', { result: results.ruleChecks, progress: record({ conversations: count }) }),
+  status: 202,
+})
+
+export const reviewRules = route({
+  method: 'post',
+  path: '/v1/conversations/{conversation}/rules/review',
+  summary: 'Lets the model of the service read a conversation for rules and breaks, as a job',
+  roles: ['operate'],
+  reach: 'conversation',
+  carries: { call: calls.reviewRules, args: ['conversation'] },
+  params: ofConversation,
+  headers: WAIT,
+  body: z
+    .strictObject(inBody(calls.reviewRules.options(), 'actor', 'signal', 'onProgress'))
+    .meta({ id: 'ReviewRules' }),
+  answer: jobOf('ReviewRulesJob', { result: results.ruleReview, progress: conversationsDone }),
   status: 202,
 })
 

@@ -53,6 +53,7 @@ import { rulesAdd } from './rules-add.js'
 import { rulesCheck } from './rules-check.js'
 import { rulesConfirm, rulesDrop } from './rules-judge.js'
 import { rulesList } from './rules-list.js'
+import { rulesReview } from './rules-review.js'
 import { search } from './search.js'
 import { secretsScan } from './secrets-scan.js'
 import { serve } from './serve.js'
@@ -113,7 +114,7 @@ export const groups: readonly CommandGroup[] = [
   {
     word: 'rules',
     describe: 'Rules that users stated, and the calls that broke them',
-    commands: [rulesList, rulesCheck, rulesConfirm, rulesDrop, rulesAdd],
+    commands: [rulesList, rulesCheck, rulesReview, rulesConfirm, rulesDrop, rulesAdd],
   },
   {
     word: 'keys',

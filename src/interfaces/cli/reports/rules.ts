@@ -71,9 +71,16 @@ const ruleLines = (rule: CheckedRule): string[] => [
   ...rule.breaks.flatMap(breakLines),
 ]
 
+const reviewLines = ({ review }: RuleCheck): string[] =>
+  review === undefined
+    ? []
+    : [colours.dim(`${printable(review.model)} read the messages up to revision ${String(review.upTo)}`)]
+
 /** The rules of a conversation, broken ones first. */
-export const checkLines = ({ rules }: RuleCheck, verdicts: readonly RuleVerdict[] = ORDER): string[] =>
-  verdicts.flatMap((verdict) => rules.filter((rule) => rule.verdict === verdict).flatMap(ruleLines))
+export function checkLines(check: RuleCheck, verdicts: readonly RuleVerdict[] = ORDER): string[] {
+  const lines = verdicts.flatMap((verdict) => check.rules.filter((rule) => rule.verdict === verdict).flatMap(ruleLines))
+  return lines.length === 0 ? [] : [...lines, ...reviewLines(check)]
+}
 
 /** The counts of a check. */
 export function totalsLine({ conversations, rules, judged, broken, breaks, withoutRule }: RuleTotals): string {

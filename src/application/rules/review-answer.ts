@@ -1,0 +1,158 @@
+/** Reads the answer of a review, and compares each of its statements with the messages. What does not fit is left out. */
+import { isRecord } from '../../lib/is-record.js'
+import type { EventData } from '../../domain/events/index.js'
+import type { Rule } from '../../domain/rules/rule.js'
+import { refusalIn } from '../../domain/text/refusals.js'
+import type { ReportMessage } from '../loss-report/report-input.js'
+import { worksOf } from '../loss-report/tool-calls.js'
+import { cleanAnswer } from '../summarizers/clean-answer.js'
+import { jsonIn } from '../summarizers/read-sections.js'
+import { isByUser } from '../working-state/statements.js'
+import { refusedCall } from './find-rules.js'
+import { idOfRule, textWithRules, type Part } from './reviews.js'
+
+/** What was found in a part of a conversation. */
+type Findings = Pick<EventData<'RulesReviewed'>, 'rules' | 'repeated' | 'ended' | 'breaks'>
+
+/** The findings of an answer, and how many of its statements were left out. */
+export interface ReadReview extends Findings {
+  readonly rejected: number
+}
+
+const PLAIN: Readonly<Record<string, string>> = { '’': "'", '‘': "'", '“': '"', '”': '"', '„': '"', '«': '"', '»': '"' }
+
+/** The characters of a text that count in a comparison, with their places. White space does not. */
+function lettersOf(text: string): { readonly letters: string; readonly places: readonly number[] } {
+  const places: number[] = []
+  let letters = ''
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text.charAt(at)
+    if (/\s/u.test(character)) continue
+    letters += PLAIN[character] ?? character
+    places.push(at)
+  }
+  return { letters, places }
+}
+
+/** The place of a quotation in a text, whatever its white space and its quotation marks. */
+function placeOf(text: string, quotation: string): Part | undefined {
+  const { letters, places } = lettersOf(text)
+  const wanted = lettersOf(quotation).letters.replaceAll(/^["']+|["']+$/gu, '')
+  const found = wanted === '' ? -1 : letters.indexOf(wanted)
+  const [start, last] = [places[found], places[found + wanted.length - 1]]
+  return start === undefined || last === undefined ? undefined : { start, end: last + 1 }
+}
+
+/** Models write the arguments of a call with and without the escapes of JSON. */
+const bare = (text: string): string => text.replaceAll(/\\[nrt]|[\s\\"'`]+/gu, '')
+const LEAST_WORDS = 2
+
+/** The number of the call in a message that has the words; 0 if its text has them. */
+function callWith({ toolCalls = [], ownText }: ReportMessage, words: string): number | undefined {
+  const wanted = bare(words)
+  if (wanted.length < LEAST_WORDS) return undefined
+  const number = toolCalls.findIndex((call) => bare(`${call.name}${call.arguments}`).includes(wanted)) + 1
+  if (number > 0) return number
+  return toolCalls.length === 0 && bare(ownText).includes(wanted) ? 0 : undefined
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+const listOf = (value: unknown): readonly Readonly<Record<string, unknown>>[] =>
+  Array.isArray(value) ? value.filter((each) => isRecord(each)) : []
+
+/** Whether the user speaks in a message: in words of their own, or when refusing a call. */
+const speaks = (message: ReportMessage): boolean =>
+  isByUser(message) || (refusedCall(message) && refusalIn(message.text) !== undefined)
+
+/** Checks the statements of one answer. */
+class AnswerCheck {
+  readonly #byRevision: ReadonlyMap<number, ReportMessage>
+  readonly #refused: ReadonlySet<string>
+  /** Ids of rules by the ids of the answer, with the revisions at which they begin. */
+  readonly #known: Map<string, { readonly id: string; readonly since: number }>
+  readonly #ends = new Map<string, number>()
+  rejected = 0
+
+  constructor(messages: readonly ReportMessage[], rules: readonly Rule[]) {
+    this.#byRevision = new Map(messages.map((message) => [message.revision, message]))
+    this.#refused = new Set(
+      worksOf(messages).flatMap(({ by, call, result }) =>
+        result !== undefined && refusedCall(result) ? [`${by.messageId} ${call.id}`] : [],
+      ),
+    )
+    this.#known = new Map(rules.map(({ id, since }) => [id, { id, since: since.revision ?? -1 }]))
+    for (const { id, takenBack } of rules) if (takenBack?.revision !== undefined) this.#ends.set(id, takenBack.revision)
+  }
+
+  #messageOf({ revision }: Readonly<Record<string, unknown>>): ReportMessage | undefined {
+    const digits = /\d{1,15}/u.exec(typeof revision === 'number' ? String(revision) : textOf(revision))?.[0]
+    return digits === undefined ? undefined : this.#byRevision.get(Number(digits))
+  }
+
+  #kept<T>(found: T | undefined): T[] {
+    if (found !== undefined) return [found]
+    this.rejected += 1
+    return []
+  }
+
+  rule(stated: Readonly<Record<string, unknown>>): Findings['rules'] {
+    const message = this.#messageOf(stated)
+    const place =
+      message === undefined || !speaks(message) ? undefined : placeOf(textWithRules(message), textOf(stated['quote']))
+    if (message === undefined || place === undefined) return this.#kept<never>(undefined)
+    const id = idOfRule(message, place)
+    const isKnown = [...this.#known.values()].some((known) => known.id === id)
+    this.#known.set(textOf(stated['id']), { id, since: message.revision })
+    return isKnown ? [] : [{ id, revision: message.revision, ...place }]
+  }
+
+  /** A message in which the user says something about a rule that is older. */
+  said(stated: Readonly<Record<string, unknown>>): Findings['ended'] {
+    const message = this.#messageOf(stated)
+    const rule = this.#known.get(textOf(stated['rule']))
+    const isLater = message !== undefined && rule !== undefined && speaks(message) && message.revision > rule.since
+    return this.#kept(isLater ? { rule: rule.id, revision: message.revision } : undefined)
+  }
+
+  ended(stated: Readonly<Record<string, unknown>>): Findings['ended'] {
+    const found = this.said(stated)
+    for (const { rule, revision } of found) this.#ends.set(rule, Math.min(revision, this.#ends.get(rule) ?? Infinity))
+    return found
+  }
+
+  call(stated: Readonly<Record<string, unknown>>): Findings['breaks'] {
+    if (stated['verdict'] !== 'broken') return []
+    const message = this.#messageOf(stated)
+    const rule = this.#known.get(textOf(stated['rule']))
+    if (message?.role !== 'assistant' || rule === undefined) return this.#kept<never>(undefined)
+    const { revision, messageId, toolCalls = [] } = message
+    const call = callWith(message, textOf(stated['words']))
+    const isInForce = revision > rule.since && revision < (this.#ends.get(rule.id) ?? Infinity)
+    const isRefused = call !== undefined && this.#refused.has(`${messageId} ${toolCalls[call - 1]?.id ?? ''}`)
+    return this.#kept(call === undefined || !isInForce || isRefused ? undefined : { rule: rule.id, revision, call })
+  }
+}
+
+/**
+ * Reads an answer; undefined if it is none in the form.
+ * @param messages of the request
+ * @param rules that the request lists
+ */
+export function readReview(
+  answer: string,
+  messages: readonly ReportMessage[],
+  rules: readonly Rule[],
+): ReadReview | undefined {
+  for (const value of jsonIn(cleanAnswer(answer))) {
+    if (!isRecord(value) || !Array.isArray(value['rules'])) continue
+    const check = new AnswerCheck(messages, rules)
+    const found = {
+      rules: listOf(value['rules']).flatMap((each) => check.rule(each)),
+      repeated: listOf(value['repeated']).flatMap((each) => check.said(each)),
+      ended: listOf(value['ended']).flatMap((each) => check.ended(each)),
+      breaks: listOf(value['calls']).flatMap((each) => check.call(each)),
+    }
+    return { ...found, rejected: check.rejected }
+  }
+  return undefined
+}
