@@ -12,6 +12,7 @@ import { isWithoutModel } from '../../../src/domain/reports/prices.js'
 import {
   estimatedCompletion,
   isUnreported,
+  useOfReview,
   useOfSummary,
   usesInVain,
   type ReportedUse,
@@ -125,7 +126,7 @@ function rejectedRows(event: RecordedEvent, data: EventData<'CompactionFailed'>)
 
 export const usageProjection: Projection = {
   name: 'usage',
-  version: 2,
+  version: 3,
   tables: [usage],
   handlers: {
     MessageAppended: messageRows,
@@ -147,5 +148,9 @@ export const usageProjection: Projection = {
         source_batch_ids: JSON.stringify(event.data.sourceBatchIds),
       }),
     CompactionFailed: (event) => rejectedRows(event, event.data),
+    RulesReviewed: (event) => {
+      const use = useOfReview(event.data)
+      return use === undefined ? [] : [put(event, modelCells(use))]
+    },
   },
 }

@@ -207,6 +207,17 @@ export function usesInVain({
   )
 }
 
+/** The usage of a review of rules, if it was reported. */
+export const useOfReview = ({ reviewer }: EventData<'RulesReviewed'>): ReportedUse | undefined =>
+  reviewer.usage === undefined
+    ? undefined
+    : {
+        provider: reviewer.provider,
+        model: reviewer.model,
+        durationMs: reviewer.durationMs,
+        ...reviewer.usage,
+      }
+
 /** The estimated completion tokens of a summary whose usage was not reported. */
 export const estimatedCompletion = (summary: string): number => defaultEstimator.text(summary)
 
@@ -239,6 +250,12 @@ function spentInVain(data: EventData<'CompactionFailed'>): Partial<Tally> {
     models: uses.map((use) => modelUseOf(use, 0, 0)),
     summarizingMs: uses.reduce((sum, { durationMs }) => sum + durationMs, 0),
   }
+}
+
+/** The cost of a review of rules. */
+function reviewed(data: EventData<'RulesReviewed'>): Partial<Tally> {
+  const use = useOfReview(data)
+  return use === undefined ? {} : { models: [modelUseOf(use, 0, 0)] }
 }
 
 const NOTHING_MADE = EMPTY_TALLY.made
@@ -335,6 +352,7 @@ export class TallyFold {
     else if (event.type === 'TranscriptDamaged') this.add({ unreadable: 1 })
     else if (event.type === 'CompactionFailed')
       this.add({ failures: { [event.data.failure]: 1 }, ...spentInVain(event.data) })
+    else if (event.type === 'RulesReviewed') this.add(reviewed(event.data))
     else if (event.type === 'CompactionCouldNotHelp') this.add({ couldNotHelp: { [event.data.reason]: 1 } })
   }
 }
