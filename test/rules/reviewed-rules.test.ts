@@ -108,6 +108,19 @@ describe('a review', () => {
     expect(await rulesOf(ledger)).toMatchObject([{ id: 'r1.1', standing: 'confirmed', verdict: 'kept' }])
   })
 
+  it('says nothing about rules of files: code compares them', async () => {
+    const { ledger } = await ledgerWith(answer({}))
+    await ledger.append('c', [user('Never push to main. Do not touch legacy/.'), ...shell('git push origin main')])
+    await ledger.rules.review('c')
+    const file = { name: 'AGENTS.md', text: '- Never push to main.' }
+    await ledger.rules.check('c', {
+      files: [file],
+      onConversation: ({ rules }) => {
+        expect(rules.find(({ source }) => source === 'file')).toMatchObject({ verdict: 'broken' })
+      },
+    })
+  })
+
   it('takes back and repeats rules as the model says', async () => {
     const ended = { rule: 'N1', revision: 'r5' }
     const late = { ...BROKEN, revision: 'r6', words: 'rm old.csv' }

@@ -510,6 +510,7 @@ const earlierEvents = {
     data: {
       from: 0,
       upTo: 36,
+      known: [],
       rules: [{ id: 'r30.1', revision: 30, start: 0, end: 19 }],
       repeated: [],
       ended: [],

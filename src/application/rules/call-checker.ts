@@ -126,7 +126,6 @@ export class CallChecker {
   #asked: string[] = []
   readonly #judged: readonly FollowedRule[]
   readonly #reviews: Reviews
-  #hasUnreviewed = false
 
   constructor(
     private readonly messages: readonly ReportMessage[],
@@ -166,20 +165,17 @@ export class CallChecker {
 
   /** Whether all calls were compared with a rule. */
   #isJudged({ rule }: FollowedRule): boolean {
-    return rule.unjudged === undefined || (this.#reviews.last !== undefined && !this.#hasUnreviewed)
-  }
-
-  #isReviewed({ revision }: ReportMessage): boolean {
-    return revision <= this.#reviews.upTo
+    return rule.unjudged === undefined || this.messages.every((message) => this.#reviews.hasJudged(rule.id, message))
   }
 
   /** Takes the breaks that a model found in a call, or, with the number 0, in a text. */
   #takeReviewed(by: ReportMessage, number: number, what: () => Pick<RuleBreak, 'tool' | 'words' | 'failed'>): void {
-    if (!this.#isCompared(by)) return
+    if (by.revision > this.#reviews.upTo || !this.#isCompared(by)) return
     for (const rule of this.rules) {
-      if (!this.#isInForce(rule, by)) continue
+      const { id } = rule.rule
+      if (!this.#isInForce(rule, by) || !this.#reviews.hasJudged(id, by)) continue
       if (number > 0) this.#calls.set(rule, (this.#calls.get(rule) ?? 0) + 1)
-      if (this.#reviews.isBroken(rule.rule.id, by, number)) this.#break(rule, by, number, what())
+      if (this.#reviews.isBroken(id, by, number)) this.#break(rule, by, number, what())
     }
   }
 
@@ -198,6 +194,11 @@ export class CallChecker {
     return isStated(rule, message) && !isTakenBack(rule, message)
   }
 
+  /** Whether code compares a rule with the calls of a message: no model has. */
+  #isForCode(rule: FollowedRule, message: ReportMessage): boolean {
+    return this.#isInForce(rule, message) && !this.#reviews.hasJudged(rule.rule.id, message)
+  }
+
   /** Whether the calls of a message are to be compared. */
   #isCompared({ at }: ReportMessage): boolean {
     const { since } = this.options
@@ -214,14 +215,9 @@ export class CallChecker {
     const isFailed = result?.isError === true
     const failed = isFailed ? { failed: true as const } : {}
     const steps = stepsOfWork(work, this.options.branch)
-    if (this.#isReviewed(by)) {
-      const words = steps[0]?.text ?? call.arguments
-      this.#takeReviewed(by, number, () => ({ tool: call.name, words: quote(words, 160), ...failed }))
-      for (const step of steps) this.#steps.add(step, isFailed)
-      return
-    }
-    this.#hasUnreviewed = true
-    const inForce = this.#isCompared(by) ? this.#judged.filter((rule) => this.#isInForce(rule, by)) : []
+    const words = steps[0]?.text ?? call.arguments
+    this.#takeReviewed(by, number, () => ({ tool: call.name, words: quote(words, 160), ...failed }))
+    const inForce = this.#isCompared(by) ? this.#judged.filter((rule) => this.#isForCode(rule, by)) : []
     for (const rule of inForce) this.#calls.set(rule, (this.#calls.get(rule) ?? 0) + 1)
     const broken = new Set<FollowedRule>()
     for (const step of steps) {
@@ -240,14 +236,11 @@ export class CallChecker {
   }
 
   #answer(message: ReportMessage, at: number): void {
-    if (this.#isReviewed(message)) {
-      this.#takeReviewed(message, 0, () => ({ words: quote(message.ownText, 160) }))
-      return
-    }
+    this.#takeReviewed(message, 0, () => ({ words: quote(message.ownText, 160) }))
     const isFinal = (message.toolCalls ?? []).length === 0 && this.messages[at + 1]?.role !== 'tool'
     if (!isFinal || !this.#isCompared(message)) return
     // A later rule about the language replaces an earlier one.
-    const rule = this.#judged.findLast((each) => languageIn(each) !== undefined && this.#isInForce(each, message))
+    const rule = this.#judged.findLast((each) => languageIn(each) !== undefined && this.#isForCode(each, message))
     const wanted = rule === undefined ? undefined : languageIn(rule)
     if (rule === undefined || wanted === undefined) return
     const language = languageOf(message.ownText)

@@ -120,11 +120,14 @@ export async function reviewRules(
   conversationId: string,
   { model, signal, onProgress }: ReviewOptions,
 ): Promise<ReviewOutcome> {
-  const { rules: all, messages, revision, reviews } = await readRules(log, conversationId, [])
+  const { rules: all, messages, revision, reviews, confirmed } = await readRules(log, conversationId, [])
   const from = reviews.last?.reviewer.prompt.sha256 === reviewPrompt.sha256 ? reviews.upTo + 1 : 0
   const parts = partsOf(messages, from, model.windowTokens)
   const reviewing = new Reviewing(model, signal)
   let known = all.map(({ rule }) => rule).filter((rule) => rule.standing !== 'dropped' && isKnown(rule, from))
+  const asked = known.map(({ id }) => id)
+  // The answer does not repeat them, and the review replaces the one that has their places.
+  const kept = reviews.placesOf(confirmed).filter((place) => place.revision >= from)
   const found: ReadReview[] = []
   let upTo = from - 1
   const outcome = (): Pick<ReviewOutcome, 'review'> =>
@@ -134,7 +137,8 @@ export async function reviewRules(
           review: {
             from,
             upTo,
-            rules: found.flatMap(({ rules }) => rules),
+            known: asked,
+            rules: [...kept, ...found.flatMap(({ rules }) => rules)],
             repeated: found.flatMap(({ repeated }) => repeated),
             ended: found.flatMap(({ ended }) => ended),
             breaks: found.flatMap(({ breaks }) => breaks),

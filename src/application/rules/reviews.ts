@@ -40,6 +40,7 @@ export class Reviews {
   #repeated: Review['repeated'] = []
   #ended: Review['ended'] = []
   #breaks: Review['breaks'] = []
+  readonly #judged = new Set<string>()
   #last: Review | undefined
 
   /** The last event that a model read; -1 without a review. */
@@ -63,7 +64,18 @@ export class Reviews {
     this.#repeated = others(this.#repeated, review.repeated)
     this.#ended = others(this.#ended, review.ended)
     this.#breaks = others(this.#breaks, review.breaks)
+    for (const id of [...review.known, ...review.rules.map((rule) => rule.id)]) this.#judged.add(id)
     this.#last = review
+  }
+
+  /** Whether a model compared the calls of a message with a rule. */
+  hasJudged(rule: string, { revision }: Entry): boolean {
+    return revision <= this.upTo && this.#judged.has(rule)
+  }
+
+  /** The places of rules with these ids. */
+  placesOf(ids: ReadonlySet<string>): Review['rules'] {
+    return this.#rules.filter(({ id }) => ids.has(id))
   }
 
   /** The rules that a message states. */

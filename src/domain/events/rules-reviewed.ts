@@ -11,7 +11,7 @@ export const rulesReviewed = defineEvent({
   effect: 'none',
   activity: 'update',
   label: 'Rules reviewed',
-  withoutContent: ['from', 'upTo', 'rules', 'repeated', 'ended', 'breaks', 'reviewer'],
+  withoutContent: ['from', 'upTo', 'known', 'rules', 'repeated', 'ended', 'breaks', 'reviewer'],
   // The event has places in messages and no words of them, so an erased message takes its rules with it.
   texts: NO_TEXTS,
   schema: z.object({
@@ -19,6 +19,8 @@ export const rulesReviewed = defineEvent({
     from: revision,
     /** The last event that was read. */
     upTo: revision,
+    /** Ids of earlier rules that the model was asked about: of reviews before, added, or confirmed. */
+    known: z.array(id),
     /** Each rule as a part of the user's words in a message. */
     rules: z.array(z.object({ id, revision, start: count, end: count })),
     /** Messages in which the user stated a rule again. */
