@@ -1,6 +1,7 @@
 /** Checkpoints of a ledger, and what `verify` finds against one. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
+import { noteText, signatureLine, verifierKeyOf } from '../../src/domain/proof/checkpoint.js'
 import type { Ledger, RecordedCheckpoint } from '../../src/index.js'
 import type { Database } from '../../src/ports/sql.js'
 import { describeProvableLog, say } from '../contracts/provable-log.js'
@@ -163,5 +164,53 @@ for (const { name, run, open } of DATABASES)
       expect(attached.note.trimEnd().split('\n').at(-1)).toBe(line)
       await expect(proofs.attach({ signatures: ['hello'] })).rejects.toMatchObject({ kind: 'NoCheckpoint' })
       expect(await against(attached)).toEqual([])
+    })
+
+    it('a line or a note that would make a stored checkpoint unreadable is refused, and nothing is stored', async () => {
+      await say(ledger, 'a', 2)
+      const { proofs } = ledger.admin
+      const first = await proofs.createCheckpoint({ key })
+      await say(ledger, 'a', 2)
+      const second = await proofs.createCheckpoint({ key })
+      await say(ledger, 'a', 2)
+      const lineOf = (note: string): string => note.trimEnd().split('\n').at(-1) ?? ''
+      const { text, origin } = await proofs.draftCheckpoint()
+      const fitting = signatureLine(origin, key, text)
+      const cases: readonly (() => Promise<unknown>)[] = [
+        // The ledger's own line of another checkpoint.
+        () => proofs.attach({ signatures: [lineOf(first.note)] }),
+        () => proofs.attach({ signatures: [lineOf(second.note)] }, first.size),
+        () => proofs.attach({ signatures: [`— witness\u0001 ${Buffer.alloc(76, 1).toString('base64')}`] }),
+        // More lines than a note may have.
+        () => proofs.attach({ signatures: [`— witness ${Buffer.alloc(90_000, 1).toString('base64')}`] }),
+        () =>
+          proofs.storeCheckpoint({
+            note: noteText(text, [fitting, lineOf(first.note)]),
+            verifierKey: first.verifierKeys[0] ?? '',
+          }),
+      ]
+      for (const refused of cases) {
+        await expect(refused()).rejects.toMatchObject({ kind: 'NoCheckpoint' })
+        expect(await proofs.checkpoints()).toEqual([first, second])
+      }
+      expect(await proofs.createCheckpoint({ key })).toMatchObject({ note: noteText(text, [fitting]) })
+    })
+
+    it('a checkpoint with extension lines keeps them when lines are attached, and another text does not replace it', async () => {
+      await say(ledger, 'a', 2)
+      const { proofs } = ledger.admin
+      const { text, origin } = await proofs.draftCheckpoint()
+      const body = `${text}an extension line\n`
+      const { privateKey: other } = generateKeyPairSync('ed25519')
+      const stored = await proofs.storeCheckpoint({
+        note: noteText(body, [signatureLine(origin, key, body)]),
+        verifierKey: verifierKeyOf(origin, key).text,
+      })
+      const line = `— witness.example/w ${Buffer.alloc(76, 1).toString('base64')}`
+      const attached = await proofs.attach({ signatures: [line] })
+      expect(attached).toMatchObject({ note: `${stored.note}${line}\n`, signedBy: stored.signedBy })
+      expect(await against(attached)).toEqual([])
+      await expect(proofs.createCheckpoint({ key: other })).rejects.toMatchObject({ kind: 'NoCheckpoint' })
+      expect(await proofs.checkpoints()).toEqual([attached])
     })
   })

@@ -60,7 +60,8 @@ export function recordedCheckpoint(stored: StoredCheckpoint): E.Either<string, R
   const keys = keysOf(stored)
   const { valid, invalid, unknown } = judgeSignatures(parsed.right, keys)
   const { origin, root, size } = parsed.right
-  if (valid.length === 0 || invalid.length > 0 || keys.length < stored.verifierKeys.length || size !== stored.size)
+  if (invalid.length > 0) return E.left(`has a signature of ${invalid.join(', ')} that does not fit its text`)
+  if (valid.length === 0 || keys.length < stored.verifierKeys.length || size !== stored.size)
     return E.left('is not what was signed')
   const signedBy = keys.filter((key) => valid.some(({ keyId, name }) => keyId === key.keyId && name === key.name))
   return E.right({ ...stored, origin, root, signedBy: signedBy.map(fingerprintOfKey), otherSigners: unknown })
@@ -105,32 +106,61 @@ export async function draftCheckpoint(log: ProvableLog): Promise<CheckpointDraft
   return { origin, size, root, text: bodyOf({ origin, size, root }) }
 }
 
-/** Stores a checkpoint after its statement and signature were verified, with the signatures that are stored already. */
-async function storeVerified(
+/** The signed text of a note, and its signature lines. */
+function partsOf(note: string): { readonly body: string; readonly lines: string[] } {
+  const parsed = parseCheckpoint(note)
+  if (E.isLeft(parsed)) throw proofError('NoCheckpoint', `the checkpoint ${parsed.left}`)
+  const { body, signatures } = parsed.right
+  return { body, lines: signatures.map(({ line }) => line) }
+}
+
+/** Stores a checkpoint, unless reading it again would fail: one unreadable checkpoint makes all of them unreadable. */
+async function putReadable(
+  { proofs }: Pick<ProvableLog, 'proofs'>,
+  stored: StoredCheckpoint,
+): Promise<RecordedCheckpoint> {
+  const recorded = recordedCheckpoint(stored)
+  if (E.isLeft(recorded))
+    throw proofError(
+      'NoCheckpoint',
+      `nothing was stored: with these lines, the checkpoint of ${String(stored.size)} events ${recorded.left}`,
+    )
+  await proofs.putCheckpoint(stored)
+  return recorded.right
+}
+
+/** Stores a note whose statement was compared with the log, with the signatures that are stored already. */
+async function storeSigned(
   log: ProvableLog,
-  { size, text }: Pick<CheckpointDraft, 'size' | 'text'>,
-  signed: { readonly lines: readonly string[]; readonly verifierKey: string },
+  size: number,
+  { note, verifierKey }: SignedDraft,
   now: Date,
 ): Promise<RecordedCheckpoint> {
+  const signed = partsOf(note)
   const same = (await listCheckpoints(log)).find((each) => each.size === size)
-  if (same?.verifierKeys.includes(signed.verifierKey) === true) return same
-  const lines = new Set([...(same === undefined ? [] : linesOf(same.note)), ...signed.lines])
-  const created: StoredCheckpoint = {
-    createdAt: now.toISOString(),
-    ...same,
+  if (same === undefined)
+    return await putReadable(log, { size, note, verifierKeys: [verifierKey], createdAt: now.toISOString() })
+  if (same.verifierKeys.includes(verifierKey)) return same
+  const known = partsOf(same.note)
+  if (known.body !== signed.body)
+    throw proofError(
+      'NoCheckpoint',
+      `nothing was stored: the ledger has a checkpoint of ${String(size)} events with other extension lines`,
+    )
+  const { createdAt, timeStamp } = same
+  return await putReadable(log, {
     size,
-    note: noteText(text, [...lines]),
-    verifierKeys: [...(same?.verifierKeys ?? []), signed.verifierKey],
-  }
-  await log.proofs.putCheckpoint(created)
-  return recordedOrThrow(created)
+    note: noteText(known.body, [...new Set([...known.lines, ...signed.lines])]),
+    verifierKeys: [...same.verifierKeys, verifierKey],
+    createdAt,
+    ...(timeStamp === undefined ? {} : { timeStamp }),
+  })
 }
 
 /** Signs the log as it is. A log that did not grow keeps its checkpoint, with a further signature if the key is another. */
 export async function createCheckpoint(log: ProvableLog, key: KeyObject, now: Date): Promise<RecordedCheckpoint> {
   const draft = await draftCheckpoint(log)
-  const { note, verifierKey } = signDraft(draft, key)
-  return await storeVerified(log, draft, { lines: linesOf(note), verifierKey }, now)
+  return await storeSigned(log, draft.size, signDraft(draft, key), now)
 }
 
 /** Stores a checkpoint that was signed in another place, after it was compared with the log. */
@@ -144,7 +174,7 @@ export async function storeCheckpoint(
   if (E.isLeft(key)) throw proofError('BadKey', `the verifier key ${key.left}`)
   if (key.right.kind !== 'note')
     throw proofError('BadKey', 'the verifier key is the key of a witness: `attach` stores its signature')
-  const { origin, size, root, body, signatures } = parsed.right
+  const { origin, size, root } = parsed.right
   const { valid, unknown } = judgeSignatures(parsed.right, [key.right])
   if (valid.length === 0)
     throw proofError(
@@ -159,19 +189,7 @@ export async function storeCheckpoint(
       'NoCheckpoint',
       `the log did not have the stated root at ${String(size)} events, so the checkpoint was not stored: sign a new draft`,
     )
-  const lines = signatures.map(({ line }) => line)
-  return await storeVerified(log, { size, text: body }, { lines, verifierKey }, now)
-}
-
-function recordedOrThrow(stored: StoredCheckpoint): RecordedCheckpoint {
-  const checked = recordedCheckpoint(stored)
-  if (E.isLeft(checked)) throw proofError('CheckpointChanged', `the checkpoint ${checked.left}`)
-  return checked.right
-}
-
-const linesOf = (note: string): string[] => {
-  const parsed = parseCheckpoint(note)
-  return E.isLeft(parsed) ? [] : parsed.right.signatures.map(({ line }) => line)
+  return await storeSigned(log, size, { note, verifierKey }, now)
 }
 
 /** The stored checkpoint of a size; without a size, the newest. */
@@ -205,8 +223,8 @@ export async function attachToCheckpoint(
   size: number | undefined,
   { signatures = [], timeStamp }: CheckpointAttachments,
 ): Promise<RecordedCheckpoint> {
-  const { note, verifierKeys, createdAt, ...found } = await findCheckpoint(log, size)
-  const lines = linesOf(note)
+  const found = await findCheckpoint(log, size)
+  const { body, lines } = partsOf(found.note)
   for (const line of signatures) {
     if (parseSignature(line) === undefined)
       throw proofError(
@@ -216,15 +234,13 @@ export async function attachToCheckpoint(
     if (!lines.includes(line)) lines.push(line)
   }
   const stamp = timeStamp ?? found.timeStamp
-  const changed: StoredCheckpoint = {
+  return await putReadable(log, {
     size: found.size,
-    note: noteText(bodyOf(found), lines),
-    verifierKeys,
-    createdAt,
+    note: noteText(body, lines),
+    verifierKeys: found.verifierKeys,
+    createdAt: found.createdAt,
     ...(stamp === undefined ? {} : { timeStamp: stamp }),
-  }
-  await log.proofs.putCheckpoint(changed)
-  return recordedOrThrow(changed)
+  })
 }
 
 /** A checkpoint from outside with a valid signature. */

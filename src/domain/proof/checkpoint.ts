@@ -1,6 +1,7 @@
 /**
  * Checkpoints: the size and the root of a log's Merkle tree, as a signed note (c2sp.org/tlog-checkpoint and
- * c2sp.org/signed-note). A note has one signature line for each key. Lines of unknown keys are kept and not judged.
+ * c2sp.org/signed-note). A note has one signature line for each key. A line of an unknown key is kept, and is
+ * neither valid nor invalid.
  */
 import { createPublicKey, hash as digest, sign, verify, type KeyObject } from 'node:crypto'
 import { either as E } from 'fp-ts'
@@ -28,7 +29,7 @@ export interface NoteSignature {
 
 /** A checkpoint with its signature lines, which are not verified yet. */
 export interface SignedCheckpoint extends CheckpointBody {
-  /** The signed text, with its last line break. */
+  /** The signed text, with extension lines and its last line break. */
   readonly body: string
   readonly signatures: readonly NoteSignature[]
 }
@@ -106,7 +107,7 @@ export function parseVerifierKey(text: string): E.Either<string, VerifierKey> {
   return key.keyId === keyId ? E.right(key) : E.left(`has the key id ${keyId}, but its key requires ${key.keyId}`)
 }
 
-/** The text that is signed. */
+/** The text that is signed, without extension lines. */
 export const bodyOf = ({ origin, size, root }: CheckpointBody): string => `${origin}\n${String(size)}\n${root}\n`
 
 /** A signature line for a body. */
