@@ -88,7 +88,7 @@ export function createAppending(
     ...parts,
     now: () => parts.clock.now(),
     onRecorded(handled, provenance) {
-      freshness.recordedHere(handled)
+      freshness.noteRecorded(handled)
       parts.wakeWhereDue(handled.state, provenance)
     },
   })
@@ -102,7 +102,7 @@ export function createAppending(
     const by = gate.enter(type === 'PinMessage' ? calls.pin : calls.unpin, options)
     await lookup.existing(conversationId)
     const command = { type, messageId: nameGiven('messageId', messageId) }
-    freshness.recordedHere(valueOf(await conversations.handle(conversationId, [command], provenanceOf(by)), problem))
+    freshness.noteRecorded(valueOf(await conversations.handle(conversationId, [command], provenanceOf(by)), problem))
   }
 
   return {
@@ -121,7 +121,7 @@ export function createAppending(
       freshness.follow()
       const settings = policy === undefined && parts.policy === undefined ? undefined : { ...parts.policy, ...policy }
       const appended = valueOf(await appendMessages({ ...command, settings }), movedOf(conversationId))
-      freshness.recordedHere(appended)
+      freshness.noteRecorded(appended)
       if (appended.unknownModel !== undefined)
         onProblem(problem({ kind: 'UnknownModelWindow', model: appended.unknownModel, assumed: DEFAULT_WINDOW_TOKENS }))
       parts.wakeWhereDue(appended.state, command.provenance)

@@ -76,7 +76,7 @@ export function createAuditing(parts: AuditingParts): Pick<Admin, 'verify' | 'id
   async function rowsAtHead(): Promise<readonly StoppedRows[]> {
     gate.open()
     try {
-      await freshness.rowsAtHead()
+      await freshness.bringRowsToHead()
       return await conversationsStopped()
     } catch (error) {
       if (!isRowsFailure(error)) throw error

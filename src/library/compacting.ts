@@ -95,7 +95,7 @@ export function createCompacting(parts: CompactingParts): Compacting {
         freshness.follow()
         const isConfigured = parts.policy !== undefined || parts.estimator !== undefined
         const configure = isConfigured ? parts.configure() : undefined
-        const onRecorded = freshness.recordedHere
+        const onRecorded = freshness.noteRecorded
         const mode = force === true ? 'force' : 'now'
         return valueOf(
           await compactNow({ log, conversations, compact, configure, onRecorded }, conversationId, mode, provenance),
@@ -107,7 +107,7 @@ export function createCompacting(parts: CompactingParts): Compacting {
         const provenance = provenanceOf(by)
         await lookup.existing(conversationId)
         const handled = valueOf(await undoCycles({ log, conversations }, conversationId, cycle, provenance), problem)
-        freshness.recordedHere(handled)
+        freshness.noteRecorded(handled)
         return undoneBy(handled)
       },
       async waitForCompaction(conversationId) {

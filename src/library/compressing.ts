@@ -34,7 +34,7 @@ export function createCompressing(parts: CompressingParts): Pick<Ledger, 'compre
         return provenance
       },
       onRecorded(handled, provenance) {
-        freshness.recordedHere(handled)
+        freshness.noteRecorded(handled)
         compacting.wakeWhereDue(handled.state, provenance)
       },
       compact: compacting.compactDue,

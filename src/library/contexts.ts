@@ -38,14 +38,14 @@ export function createContexts(parts: ContextsParts): Pick<Ledger, 'context' | '
   return {
     async context(conversationId, options) {
       const { at, view: viewName, ...wait } = gate.enter(calls.context, options)
-      await freshness.log(wait)
+      await freshness.waitForLog(wait)
       return viewName === undefined
         ? valueOf(contextOf(await stateAt(conversationId, at, loadContext)), problem)
         : valueOf(contextIn(await stateAt(conversationId, at, loadConversation), viewName), problem)
     },
     async messages(conversationId, options) {
       const { at, ...wait } = gate.enter(calls.messages, options)
-      await freshness.log(wait)
+      await freshness.waitForLog(wait)
       return liveIn(await stateAt(conversationId, at, loadContext))
     },
   }

@@ -26,7 +26,7 @@ export function createEditionNames({
 }: Pick<LedgerParts, 'log' | 'db'> & { readonly freshness: Freshness; readonly lookup: Lookup }): EditionNames {
   async function editionNamed(name: string, field = 'editionId'): Promise<string> {
     const input = nameGiven(field, name)
-    await freshness.rowsAtHead()
+    await freshness.bringRowsToHead()
     const ids = await editionIds(db)
     const found = ids.filter((editionId) => editionId.startsWith(input))
     const [only] = found

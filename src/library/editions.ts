@@ -128,12 +128,12 @@ function readingCalls({ log, db, spending, freshness }: EditionsParts, { edition
 
   return {
     async list() {
-      await freshness.rowsAtHead()
+      await freshness.bringRowsToHead()
       return await withSpending(await listEditions(db))
     },
     async show(given) {
       const editionId = await editionNamed(given)
-      await freshness.rowsAtHead()
+      await freshness.bringRowsToHead()
       const [edition] = await withSpending(await listEditions(db, editionId))
       if (edition === undefined) throw problem({ kind: 'NoSuchEdition', editionId })
       const found: EditionOfConversation[] = []
@@ -148,7 +148,7 @@ function forceCalls(parts: EditionsParts, { existing, editionOf }: EditionNames)
   const { log, conversations, gate, freshness, provenanceOf } = parts
 
   async function putIntoForce(handled: Handled, editionId: string): Promise<EditionChange> {
-    freshness.recordedHere(handled)
+    freshness.noteRecorded(handled)
     freshness.follow()
     return await putIntoForceBy(log, handled, editionId)
   }
@@ -206,7 +206,7 @@ function comparison(parts: EditionsParts, { editionNamed }: EditionNames) {
       if (given.record !== false) gate.writes('editions.compare')
       const request = conversationsGiven('conversationIds', conversationIds)
       // Messages are searched for evidence alone.
-      if (given.questions !== undefined) await freshness.rows({ waitFor, timeout })
+      if (given.questions !== undefined) await freshness.bringRows({ waitFor, timeout })
       const against =
         given.against === undefined || given.against === IN_FORCE
           ? {}

@@ -1,4 +1,4 @@
-/** Erasure, for hosts and operators. */
+/** Checks what to erase and whether rules allow it, then calls `application/erasure/erase.ts`. */
 import { either as E } from 'fp-ts'
 import { planWithCopies, type PlannedConversation } from '../application/erasure/copies.js'
 import { erase, resumeErasures, type ErasureParts, type ErasureRequest } from '../application/erasure/erase.js'
@@ -15,16 +15,24 @@ import { notErasable, type TextKeys } from '../application/sealing/text-keys.js'
 import * as calls from '../schema/calls/operating.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { ErasureOptions, ErasureTarget, LedgerErasure, PlannedErasure } from './ledger-erasure.js'
+import type {
+  CompletedErasure,
+  ErasureOptions,
+  ErasureTarget,
+  LedgerErasure,
+  PlannedErasure,
+} from './ledger-erasure.js'
 import type { Lookup } from './lookup.js'
 import type { ActorOptions } from './ledger-options.js'
 import type { LedgerParts } from './parts.js'
+import { LedgerError } from '../lib/ledger-error.js'
+import { isSummaryUnit } from '../domain/events/texts.js'
 import { problem, valueOf } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
 
 export interface ErasingParts extends Pick<
   LedgerParts,
-  'log' | 'clock' | 'db' | 'projections' | 'pendingErasures' | 'cleanStorage' | 'workers' | 'onProblem'
+  'log' | 'clock' | 'db' | 'projections' | 'pendingErasures' | 'cleanStorage' | 'onProblem'
 > {
   readonly conversations: Conversations
   readonly runner: ProjectionRunner
@@ -77,12 +85,25 @@ export const erasurePartsOf = (
     return projections.map(({ name }) => name)
   },
   cleanStorage,
+  bringRowsToHead: () => freshness.bringRowsToHead(),
   childrenOf: async (conversationId) => {
-    await freshness.rowsAtHead()
+    await freshness.bringRowsToHead()
     return await childrenOf(db, conversationId)
   },
   judge: createJudge(log, clock),
 })
+
+const distinct = (texts: readonly string[]): string[] => [...new Set(texts)]
+
+/** A refusal in one conversation, with the conversations that this call has erased before it. */
+function withErased({ kind, message, details }: LedgerError, completed: readonly CompletedErasure[]): LedgerError {
+  const erased = distinct(completed.map(({ conversationId }) => conversationId))
+  return erased.length === 0
+    ? new LedgerError(kind, message, { details })
+    : new LedgerError(kind, `${message} Erased before it: ${erased.map((id) => `"${id}"`).join(', ')}.`, {
+        details: { ...details, erased },
+      })
+}
 
 class Erasures implements LedgerErasure {
   constructor(private readonly parts: ErasingParts) {}
@@ -90,22 +111,37 @@ class Erasures implements LedgerErasure {
   async plan(target: ErasureTarget) {
     this.parts.gate.open()
     const { choice, conversationIds } = await this.chosen(target)
-    const byConversation = new Map<string, PlannedErasure>()
-    for (const { plan, copyOf } of await this.planned(choice, conversationIds)) {
-      const { conversationId, erased, affected, source } = plan
-      const allowed = await this.judged(plan, {})
-      const known = byConversation.get(conversationId)
-      byConversation.set(conversationId, {
+    // A conversation that names a person and has copies of another one's messages has several plans.
+    const byConversation = new Map<string, PlannedConversation[]>()
+    for (const each of await this.planned(choice, conversationIds)) {
+      const { conversationId } = each.plan
+      byConversation.set(conversationId, [...(byConversation.get(conversationId) ?? []), each])
+    }
+    const result: PlannedErasure[] = []
+    for (const [conversationId, planned] of byConversation) {
+      const plans = planned.map(({ plan }) => plan)
+      const [copyOf] = planned.map((each) => each.copyOf)
+      const [source] = plans.map((plan) => plan.source)
+      const notAllowed = await this.firstRefusal(plans)
+      result.push({
         conversationId,
-        messages: [...new Set([...(known?.messages ?? []), ...erased.map(({ messageId }) => messageId)])],
-        summaries: Math.max(affected.summaries, known?.summaries ?? 0),
-        editions: [...new Set([...(known?.editions ?? []), ...affected.editions])],
-        ...(copyOf === undefined || known !== undefined ? {} : { copyOf }),
+        messages: distinct(plans.flatMap(({ erased }) => erased.map(({ messageId }) => messageId))),
+        summaries: distinct(plans.flatMap(({ affected }) => affected.units.filter(isSummaryUnit))).length,
+        editions: distinct(plans.flatMap(({ affected }) => affected.editions)),
+        ...(copyOf === undefined ? {} : { copyOf }),
         ...(source === undefined ? {} : { source }),
-        ...(E.isLeft(allowed) ? { notAllowed: problem(allowed.left).message } : {}),
+        ...(notAllowed === undefined ? {} : { notAllowed: problem(notAllowed).message }),
       })
     }
-    return [...byConversation.values()]
+    return result
+  }
+
+  private async firstRefusal(candidates: readonly ErasureCandidate[]): Promise<ErasureRefusal | undefined> {
+    for (const candidate of candidates) {
+      const allowed = await this.judged(candidate, {})
+      if (E.isLeft(allowed)) return allowed.left
+    }
+    return undefined
   }
 
   /** The plans of these conversations and of those with copies. */
@@ -127,8 +163,8 @@ class Erasures implements LedgerErasure {
       await erase(erasurePartsOf(this.parts, this.keys()), request, conversationIds, provenance),
       problem,
     )
-    // A hold that was placed after the check.
-    for (const refusal of refused) throw problem(refusal)
+    // A hold that was placed, or a rule that was set, after the check.
+    for (const refusal of refused) throw withErased(problem(refusal), completed)
     return completed
   }
 

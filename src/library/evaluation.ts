@@ -123,7 +123,7 @@ export function createEvaluations(parts: EvaluationParts): EditionsEvaluated {
       const { actor: by } = provenanceOf({ actor })
       const request = await requestOf(rest, maxCost !== undefined)
       // Evidence is searched in the read models.
-      if (questions !== undefined) await freshness.rows()
+      if (questions !== undefined) await freshness.bringRows()
       return await evaluate(depsFor(by), {
         ...request,
         questions,

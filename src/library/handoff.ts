@@ -198,7 +198,7 @@ class Branch {
       ...(log.keys === undefined ? {} : { copied: copiedMessages(conversationId, plan, this.items, now.subjects) }),
     })
     const result = valueOf(recorded, problem)
-    for (const { position } of result.conversations) freshness.recordedHere({ position })
+    for (const { position } of result.conversations) freshness.noteRecorded({ position })
     const branch = result.conversations[0]?.conversationId ?? ''
     conversations.forget(conversationId)
     const { erasure } = await lookup.existing(conversationId)

@@ -95,7 +95,7 @@ const diffCall = ({ log, clock, gate, freshness, lookup }: HistoryParts): Ledger
   const revisionAt = createRevisionAt({ log, clock })
   return async (conversationId, given) => {
     const input = gate.enter(calls.diff, given)
-    await freshness.log(input)
+    await freshness.waitForLog(input)
     const { revision: head } = await lookup.existing(conversationId)
     if (input.cycle !== undefined) return valueOf(await differenceAcross(log, conversationId, input.cycle), problem)
     const from = await revisionAt(conversationId, 'from', input.from ?? head)

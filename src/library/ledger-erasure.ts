@@ -65,7 +65,9 @@ export interface LedgerErasure {
   plan(target: ErasureTarget): Promise<readonly PlannedErasure[]>
   /**
    * Erases: records the plan, destroys keys, writes the rows again, removes old pages, and records a receipt. If it is
-   * interrupted, `resume` continues it. Nothing is erased if a retention rule or a hold does not allow it.
+   * interrupted, `resume` continues it. Nothing is erased if a retention rule or a hold does not allow it in one of the
+   * conversations when the call begins. One that is set later stops the erasure in its conversation: then the call
+   * throws, `details.erased` names the conversations that were erased, and `receipts` returns their receipts.
    */
   run(target: ErasureTarget, options: ErasureOptions): Promise<readonly CompletedErasure[]>
   /** The erasures of a conversation with their receipts, the oldest first. Empty in a ledger that is not erasable. */

@@ -58,14 +58,14 @@ export function createListing(parts: ListingParts): Pick<Ledger, 'list'> {
   return {
     async list(options) {
       const { waitFor, timeout, countLost: counts = false, ...filters } = gate.enter(calls.list, options)
-      await freshness.rows({ waitFor, timeout })
+      await freshness.bringRows({ waitFor, timeout })
       const conversations = await listConversations(db, filters)
       const { match: _match, sort: _sort, limit: _limit, ...narrowing } = filters
       const unlisted = Object.keys(narrowing).length === 0 ? await unlistedConversations(db, filters) : []
       return {
         conversations: counts ? await addLost(conversations) : conversations,
         ...(unlisted.length === 0 ? {} : { unlisted }),
-        ...(await freshness.behind()),
+        ...(await freshness.lagOfRows()),
       }
     },
   }

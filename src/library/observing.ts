@@ -146,7 +146,7 @@ export function createObserving(parts: ObservingParts): Pick<Transcripts, 'obser
         provenanceOf(by),
       )
       if (E.isLeft(handled)) throw problem(handled.left)
-      freshness.recordedHere(handled.right)
+      freshness.noteRecorded(handled.right)
       const { state, events, position } = handled.right
       return {
         conversationId,

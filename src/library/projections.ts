@@ -69,7 +69,7 @@ export function createProjections(parts: ProjectionsParts): Admin['projections']
             ? 'is missing: no embedding model is configured'
             : `cannot be used: ${db.name} has no pgvector`,
         )
-      await freshness.rowsAtHead()
+      await freshness.bringRowsToHead()
       return valueOf(await filler.make(how), problem)
     },
   }

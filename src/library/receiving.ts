@@ -42,7 +42,7 @@ export function createReceiving(parts: TranscriptsParts): Pick<Transcripts, 'rec
           gate.writes('transcripts.receive')
           const how = { program, scope, settings: parts.policy, provenance, writtenAt }
           const { conversations } = valueOf(await recorder.take(allowed(items), how), problem)
-          for (const { position } of conversations) freshness.recordedHere({ position })
+          for (const { position } of conversations) freshness.noteRecorded({ position })
           return await withLost(parts, conversations)
         },
       })

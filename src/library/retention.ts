@@ -112,7 +112,7 @@ class Retention implements LedgerRetention {
   }
 
   private async listed() {
-    await this.parts.freshness.rows({})
+    await this.parts.freshness.bringRows({})
     return await listConversations(this.parts.db, { sort: 'id' })
   }
 

@@ -112,7 +112,7 @@ export function createRules(parts: RulesParts): LedgerRules {
 
   async function record(conversationId: string, command: Command, provenance: Provenance): Promise<number> {
     const handled = valueOf(await conversations.handle(conversationId, [command], provenance), problem)
-    freshness.recordedHere(handled)
+    freshness.noteRecorded(handled)
     return handled.state.revision
   }
 

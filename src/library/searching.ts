@@ -59,14 +59,14 @@ export function createSearching(parts: SearchingParts): Searching {
   const find: Find = async (query, options, wait = {}) => {
     if (textGiven('query', query).trim() === '') throw bad('query', 'is empty')
     const conversationId = 'conversationId' in options.within ? options.within.conversationId : undefined
-    await freshness.rows(wait, conversationId)
+    await freshness.bringRows(wait, conversationId)
     if (conversationId !== undefined) await indexGoesOn(conversationId)
     const { hits, failure } = await search(searchPorts, query, options)
     if (failure !== undefined) parts.onProblem(failure)
     if (hits.length === 0 && conversationId !== undefined) await lookup.isThere(conversationId)
     return {
       hits,
-      ...(await freshness.behind(options.within)),
+      ...(await freshness.lagOfRows(options.within)),
       ...(options.include === 'batches' ? {} : await vectorsMissing(conversationId, failure)),
     }
   }

@@ -16,13 +16,13 @@ export const createTotals =
   }: Pick<LedgerParts, 'db' | 'prices'> & { readonly gate: Gate; readonly freshness: Freshness }): Ledger['totals'] =>
   async (options) => {
     const { waitFor, timeout, by = TOTAL_GROUPS, limit, ...filters } = gate.enter(calls.totals, options)
-    await freshness.rows({ waitFor, timeout })
+    await freshness.bringRows({ waitFor, timeout })
     const uses = await countUsage(db, filters)
     const groups = groupTotals(uses, by, prices)
     return {
       groups: groups.slice(0, limit),
       groupCount: groups.length,
       total: totalsOf(uses, prices),
-      ...(await freshness.behind()),
+      ...(await freshness.lagOfRows()),
     }
   }

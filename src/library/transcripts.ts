@@ -201,7 +201,7 @@ class GrowingTranscript {
       const untaken = [...this.takenRecords.slice(this.place.line), ...records]
       const { conversations } = valueOf(await this.place.recorder.take(this.itemsOf(untaken), this.how), problem)
       for (const record of records) this.takenRecords.push(record)
-      for (const { position } of conversations) freshness.recordedHere({ position })
+      for (const { position } of conversations) freshness.noteRecorded({ position })
       return conversations.map((each) => ({ ...each }))
     } catch (error) {
       // Nothing is known of how far the records were taken: the next call takes all again, and recognizes them.
@@ -414,7 +414,7 @@ class TranscriptImports {
     program: string,
     { conversations: recorded, leftOut, damage }: RecordedTranscript,
   ): Promise<ImportedTranscript> {
-    for (const { position } of recorded) this.parts.freshness.recordedHere({ position })
+    for (const { position } of recorded) this.parts.freshness.noteRecorded({ position })
     const conversations = await withLost(this.parts, recorded)
     return { file, program, unchanged: false, conversations, leftOut: Object.fromEntries(leftOut), damage }
   }

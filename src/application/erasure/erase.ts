@@ -52,6 +52,8 @@ export interface ErasureParts {
   /** Writes all rows again; returns the names of the read models. */
   readonly rewriteRows: () => Promise<readonly string[]>
   readonly cleanStorage: CleanStorage
+  /** Brings the rows that `childrenOf` reads to the end of the log. Throws if that is not possible. */
+  readonly bringRowsToHead: () => Promise<void>
   /** The conversations that continue this one, or belong to its sub-agents. */
   readonly childrenOf: (conversationId: string) => Promise<readonly string[]>
   /** Whether the retention rules allow it. Called after the erasure is noted and before it is recorded. */
@@ -387,6 +389,8 @@ export async function erase(
   options: ErasureRunOptions = {},
 ): Promise<E.Either<CommandFailure, ErasureResult>> {
   const { erasureId = parts.clock.newId() } = options
+  // Copies cannot be found without the rows. That must be known before something is destroyed.
+  await parts.bringRowsToHead()
   const noted =
     request.scope === 'subject'
       ? await notePerson(parts, { ...request, erasureId })
@@ -432,7 +436,9 @@ export async function resumeErasures(
   parts: ErasureParts,
   provenance: Provenance,
 ): Promise<E.Either<CommandFailure, ErasureResult>> {
-  for (const pending of await parts.pending.list()) {
+  const interrupted = await parts.pending.list()
+  if (interrupted.length > 0) await parts.bringRowsToHead()
+  for (const pending of interrupted) {
     const request = requestOf(pending)
     if (request.scope === 'subject' && !(await parts.keys.isSubjectErased(request.subject)))
       await notePerson(parts, { ...request, erasureId: pending.erasureId })
