@@ -22,7 +22,11 @@ import { LedgerError } from '../lib/ledger-error.js'
 import { homeFolder } from '../lib/user-folders.js'
 import { writeNewFile } from '../ports/new-file.js'
 import { sentenceOf } from '../ports/store-error.js'
-import { missingContext, type MissingContext, type Withdrawal } from '../application/recall/missing-context.js'
+import {
+  compareWithContext,
+  type ContextComparison,
+  type Withdrawal,
+} from '../application/recall/context-comparison.js'
 import { redactorFor } from '../application/recording/redaction.js'
 import { copiedMessages } from './copied-messages.js'
 import * as calls from '../schema/calls/transcripts.js'
@@ -78,7 +82,7 @@ function directoryFor(writer: SessionWriter, home: string | undefined): ProgramD
 }
 
 /** The program for which the session is written. */
-function targetOf({ to, repair }: HandoffOptions, { origin, state }: MissingContext): SessionWriter {
+function targetOf({ to, repair }: HandoffOptions, { origin, state }: ContextComparison): SessionWriter {
   if (repair !== true && to !== SAME_PROGRAM) return writerFor(to)
   if (origin === undefined) throw problem({ kind: 'NoProgram', conversationId: state.conversationId })
   if (to !== undefined && to !== SAME_PROGRAM && to !== origin.program)
@@ -99,7 +103,7 @@ const withdrawnPart = ({ messages }: Withdrawal): WithdrawnPart => ({
 })
 
 /** The losses that a repair cannot undo. */
-const lostIn = ({ damaged, removed }: MissingContext, { summary }: HandoffPlan): Omit<Repaired, keyof Repairs> => ({
+const lostIn = ({ damaged, removed }: ContextComparison, { summary }: HandoffPlan): Omit<Repaired, keyof Repairs> => ({
   missingSummaries: removed.length > 0 && summary !== 'text' ? 1 : 0,
   unreadableRecords: damaged,
 })
@@ -107,15 +111,15 @@ const lostIn = ({ damaged, removed }: MissingContext, { summary }: HandoffPlan):
 /** The conversation before this message was withdrawn. */
 async function beforeWithdrawal(
   log: HandoffParts['log'],
-  now: MissingContext,
+  now: ContextComparison,
   messageId: string,
-): Promise<MissingContext> {
+): Promise<ContextComparison> {
   const found = now.withdrawals.findLast(({ messages }) => messages.some((message) => message.messageId === messageId))
   if (found === undefined) {
     const roots = now.withdrawals.map((each) => withdrawnPart(each).messageId)
     throw problem({ kind: 'NotWithdrawn', messageId, roots })
   }
-  return await missingContext(log, now.state.conversationId, found.revision - 1)
+  return await compareWithContext(log, now.state.conversationId, found.revision - 1)
 }
 
 async function createDirectory(path: string): Promise<void> {
@@ -125,7 +129,7 @@ async function createDirectory(path: string): Promise<void> {
 }
 
 /** The title of the conversation; without one, the first words of the user that say something. */
-const titleOf = ({ title, before }: MissingContext): string | undefined =>
+const titleOf = ({ title, before }: ContextComparison): string | undefined =>
   title ??
   before
     .filter(({ role, byProgram }) => role === 'user' && byProgram !== true)
@@ -136,7 +140,7 @@ const titleOf = ({ title, before }: MissingContext): string | undefined =>
 async function sessionOf(
   writer: SessionWriter,
   directory: ProgramDirectory,
-  { origin }: MissingContext,
+  { origin }: ContextComparison,
   { turns, turnsBefore, handover }: HandoffPlan,
   { title, cwd, at }: Pick<Session, 'title' | 'at'> & { readonly cwd: string | undefined },
 ): Promise<WrittenSession> {
@@ -186,7 +190,7 @@ class Branch {
   }
 
   /** Records it. Returns the id of its conversation. */
-  async record(plan: HandoffPlan, now: MissingContext, actor: string | undefined): Promise<string> {
+  async record(plan: HandoffPlan, now: ContextComparison, actor: string | undefined): Promise<string> {
     const { parts, conversationId } = this
     const { log, conversations, freshness, lookup } = parts
     const recorded = await createTranscriptRecorder(parts).take(itemsInOrder(this.items), {
@@ -225,7 +229,7 @@ export function createHandoff(parts: HandoffParts): Pick<Transcripts, 'handoff'>
       if (!repair && checked.to !== SAME_PROGRAM) writerFor(checked.to)
       await lookup.isThere(conversationId)
       parts.freshness.follow()
-      const now = await missingContext(log, conversationId)
+      const now = await compareWithContext(log, conversationId)
       if ((now.state.erasure?.pending.length ?? 0) > 0) throw problem({ kind: 'ErasurePending', conversationId })
       const missing = withdrawn === undefined ? now : await beforeWithdrawal(log, now, withdrawn)
       const writer = targetOf(checked, now)

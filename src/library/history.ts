@@ -9,7 +9,7 @@ import type { ExplainDependencies } from '../application/history/explain-batch.j
 import { forgottenIn } from '../application/losses/cycles.js'
 import { stats } from '../application/history/stats.js'
 import { entriesOf } from '../application/recall/entries.js'
-import { missingContext } from '../application/recall/missing-context.js'
+import { compareWithContext } from '../application/recall/context-comparison.js'
 import { NOTE_TOKENS } from '../domain/values/recall-note.js'
 import { noteOf } from '../application/recall/note.js'
 import { statedRules } from '../application/recall/stated-rules.js'
@@ -82,7 +82,7 @@ const recallCall = ({ log, clock, gate, lookup }: HistoryParts): Ledger['recall'
     const { at, tokens = NOTE_TOKENS, rules = [] } = gate.enter(calls.recall, options)
     await lookup.isThere(conversationId)
     const until = at === undefined ? undefined : await revisionAt(conversationId, 'at', at)
-    const missing = await missingContext(log, conversationId, until)
+    const missing = await compareWithContext(log, conversationId, until)
     const note = noteOf(entriesOf(missing, rules), tokens, [], missing.summary.kind === 'opaque')
     const unfit = rules.length - note.entries.filter(({ revision }) => revision === undefined).length
     if (unfit > 0) throw bad('tokens', `leaves no room for ${String(unfit)} of ${String(rules.length)} rules`)

@@ -16,7 +16,7 @@ import { contextOf, SUMMARY_UNKNOWN } from '../../src/domain/compaction/context.
 import { forgottenIn } from '../../src/application/losses/cycles.js'
 import { stats } from '../../src/application/history/stats.js'
 import { entriesOf } from '../../src/application/recall/entries.js'
-import { missingContext } from '../../src/application/recall/missing-context.js'
+import { compareWithContext } from '../../src/application/recall/context-comparison.js'
 import { noteOf } from '../../src/application/recall/note.js'
 import { loadConversation, type Log } from '../../src/application/recording/load-conversation.js'
 import { createHarness, createTestClock } from '../support/harness.js'
@@ -183,7 +183,7 @@ async function wrongIn(log: Log, conversationId: string): Promise<readonly strin
   const context = contextOf(await loadConversation(log, conversationId))
   if (E.isLeft(context)) return [context.left.kind]
   const { messages, observed } = context.right
-  const missing = await missingContext(log, conversationId)
+  const missing = await compareWithContext(log, conversationId)
   const note = noteOf(entriesOf(missing, []), 2_000, [], missing.summary.kind === 'opaque').text
   const counted = stats(log, { conversationId, prices: {} })
   return [

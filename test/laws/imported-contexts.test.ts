@@ -13,7 +13,7 @@ import type { Context } from '../../src/domain/compaction/context.js'
 import type { Conversation } from '../../src/domain/conversation/conversation.js'
 import { evolve } from '../../src/domain/conversation/evolve.js'
 import { initialState } from '../../src/domain/conversation/conversation.js'
-import { separateParts } from '../../src/domain/conversation/observed.js'
+import { contextParts } from '../../src/domain/conversation/observed.js'
 import { contentText } from '../../src/domain/values/message.js'
 import { plainContentId } from '../../src/application/importers/content-id.js'
 import { importers, readTranscript, recognizeTranscript } from '../../src/application/importers/index.js'
@@ -101,7 +101,7 @@ function problemsOf(state: Conversation): readonly string[] {
   const placeholderIds = messages.flatMap(({ content, tool_call_id: id }) => (content === PLACEHOLDER ? [id] : []))
   const named = openCalls.map(({ callId }) => callId)
   const text = messages.map(({ content }) => contentText(content)).join('\n')
-  const lost = separateParts(state).filter(({ body }) => !text.includes(contentText(body.content)))
+  const lost = contextParts(state).filter(({ body }) => !text.includes(contentText(body.content)))
   const anthropic = toAnthropicContext(messages)
   const aboutCalls = strictMessages({ ...anthropic }, new Map()).filter((problem) => /result|call|input/u.test(problem))
   return [

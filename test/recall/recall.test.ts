@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { openLedger, type Ledger, type MessageInput } from '../../src/index.js'
 import { toReportMessage } from '../../src/application/loss-report/compaction-reports.js'
 import { entriesOf } from '../../src/application/recall/entries.js'
-import type { MissingContext } from '../../src/application/recall/missing-context.js'
+import type { ContextComparison } from '../../src/application/recall/context-comparison.js'
 import { noteOf } from '../../src/application/recall/note.js'
 import { contentText } from '../../src/domain/values/message.js'
 import { NOTE_BEGINNING } from '../../src/domain/values/recall-note.js'
@@ -149,10 +149,11 @@ describe('a note', () => {
       after: [],
       summary: { kind: 'opaque' },
       compactions: 1,
+      unchangedIds: new Set<string>(),
       pinnedIds: new Set<string>(),
     } as const
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only these fields are read
-    const { text: note } = noteOf(entriesOf(missing as unknown as MissingContext, []), 1_500, [], true)
+    const { text: note } = noteOf(entriesOf(missing as unknown as ContextComparison, []), 1_500, [], true)
     expect(note).toContain('- The export rounds at the end now. (r')
     expect(note).toContain('- make check → checked 30 invoices')
     expect(note).toContain('- make ship → shipped it')

@@ -13,7 +13,7 @@ import { keptOf, sumKept, type CompactedContext, type KeptCounts } from '../loss
 import { conversationStream } from '../../domain/values/ids.js'
 import { hardLimit, softLimit } from '../../domain/values/policy.js'
 import type { PolicySettings } from '../../domain/values/policy-settings.js'
-import { toReportMessage } from '../loss-report/compaction-reports.js'
+import { RecordedMessages } from '../loss-report/recorded-messages.js'
 import type { SpendingLimits } from '../../ports/spending.js'
 import type { Summarizer } from '../../ports/summarizer.js'
 import { loadConversation, seeUntil } from '../recording/load-conversation.js'
@@ -223,23 +223,21 @@ async function messagesOf(
   { log }: EvaluateDependencies,
   { conversationId, revision }: Conversation,
 ): Promise<{ readonly messages: readonly ReportMessage[]; readonly evidence: readonly EvidenceMessage[] }> {
-  const messages = new Map<string, ReportMessage>()
+  const messages = new RecordedMessages()
   const evidence = new Map<string, EvidenceMessage>()
   for await (const stored of log.store.readStream(conversationStream(conversationId), {
     limit: revision + 1,
   })) {
     const event = await decodeEvent(stored, log)
-    if (isOfType(event, 'MessageAppended')) {
-      const { messageId } = event.data
-      messages.set(messageId, toReportMessage({ ...event.data, revision: event.revision }))
-      evidence.set(messageId, { messageId, revision: event.revision, text: textOf(event.data) })
-    } else if (isOfType(event, 'MessagesWithdrawn'))
-      for (const { messageId } of event.data.messages) {
-        messages.delete(messageId)
-        evidence.delete(messageId)
-      }
+    messages.take(event)
+    if (!isOfType(event, 'MessageAppended')) continue
+    const { messageId } = event.data
+    evidence.set(messageId, { messageId, revision: event.revision, text: textOf(event.data) })
   }
-  return { messages: [...messages.values()], evidence: [...evidence.values()] }
+  return {
+    messages: messages.all(),
+    evidence: [...evidence.values()].filter(({ messageId }) => messages.has(messageId)),
+  }
 }
 
 function shownBy(state: Conversation): CompactedContext {

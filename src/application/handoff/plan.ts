@@ -3,8 +3,7 @@
  * of `recall`, which has all rules. A repair has the context as it is: its summary and all its messages.
  */
 import { either as E } from 'fp-ts'
-import { separateParts, type ObservedPart } from '../../domain/conversation/observed.js'
-import type { Conversation } from '../../domain/conversation/conversation.js'
+import { contextParts, type ObservedPart } from '../../domain/conversation/observed.js'
 import type { LiveMessage } from '../../domain/conversation/live-message.js'
 import { authorOfMessage, ownContent } from '../../domain/text/authorship.js'
 import { contentText, isInstruction } from '../../domain/values/message.js'
@@ -12,7 +11,7 @@ import { HANDOVER_BEGINNING, HANDOVER_SOURCE, NOTE_TOKENS } from '../../domain/v
 import { defaultEstimator } from '../../domain/values/tokens.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
 import { entriesOf } from '../recall/entries.js'
-import type { MissingContext } from '../recall/missing-context.js'
+import type { ContextComparison } from '../recall/context-comparison.js'
 import { noteOf, type RecallNote } from '../recall/note.js'
 import type { HandoffFailure } from './failures.js'
 import {
@@ -79,16 +78,6 @@ interface Sorted {
   readonly beforeSummary: number
 }
 
-/** The parts of the context now, in order. */
-const partsOf = (state: Conversation): readonly ObservedPart[] =>
-  state.observed === undefined
-    ? [...state.leading, ...state.retained, ...state.window].map((source) => ({
-        body: source,
-        source,
-        tokens: source.tokens,
-      }))
-    : separateParts(state)
-
 const toHanded = (source: LiveMessage, body: ObservedPart['body']): HandedMessage => ({
   messageId: source.messageId,
   body,
@@ -108,12 +97,12 @@ const toInserted = (body: ObservedPart['body'], at: string): HandedMessage => ({
   answerId: undefined,
 })
 
-function sorted({ state, origin }: MissingContext, { redact, isRepair }: PlanOptions): Sorted {
+function sorted({ state, origin }: ContextComparison, { redact, isRepair }: PlanOptions): Sorted {
   const losses: Losses = new Map()
   const messages: HandedMessage[] = []
   const instructions: string[] = []
   const program = origin?.program
-  const parts = partsOf(state)
+  const parts = contextParts(state)
   let [at, beforeSummary] = [parts.find(({ source }) => source !== undefined)?.source?.createdAt ?? '', 0]
   for (const { body, source, isSummary } of parts) {
     if (isSummary === true) {
@@ -167,12 +156,13 @@ function newest(pieces: readonly Piece[], limit: number): readonly Piece[] {
  * The context of the new session, as `recall` compares it with the log. Instructions are in no note: those of a program
  * are of no use to another one, and others travel whole.
  */
-function missingAfter(missing: MissingContext, travelling: ReadonlySet<string>): MissingContext {
+function missingAfter(missing: ContextComparison, travelling: ReadonlySet<string>): ContextComparison {
   const isTravelling = ({ messageId }: ReportMessage): boolean => travelling.has(messageId)
   const before = missing.before.filter((message) => !isInstruction(message))
   return {
     ...missing,
     before,
+    unchangedIds: new Set([...missing.unchangedIds].filter((id) => travelling.has(id))),
     remaining: missing.remaining.filter(isTravelling),
     after: missing.after.filter(isTravelling),
     removed: before.filter((message) => !isTravelling(message)),
@@ -233,7 +223,7 @@ function common({ losses }: Sorted, chosen: readonly Piece[], handover: string |
  * The context as it is: its summary, and no note of older messages. Undefined if the summary is missing or cannot be
  * read, or if the budget has no room for all.
  */
-function wholeContext(missing: MissingContext, found: Sorted, options: PlanOptions): HandoffPlan | undefined {
+function wholeContext(missing: ContextComparison, found: Sorted, options: PlanOptions): HandoffPlan | undefined {
   const { to, budget, redact } = options
   const direction = { from: to, to, isRepair: true }
   // opencode itself puts its request for a summary before each summary.
@@ -259,7 +249,7 @@ function wholeContext(missing: MissingContext, found: Sorted, options: PlanOptio
 }
 
 /** Plans a handoff. */
-export function planHandoff(missing: MissingContext, options: PlanOptions): E.Either<HandoffFailure, HandoffPlan> {
+export function planHandoff(missing: ContextComparison, options: PlanOptions): E.Either<HandoffFailure, HandoffPlan> {
   const { to, isRepair, budget, conversationId, redact } = options
   const from = missing.origin?.program
   const found = sorted(missing, options)

@@ -47,11 +47,14 @@ export class MessageIds {
   }
 }
 
+/** The id of a message without what tells its versions and its returns apart. */
+export const nameOfMessage = (messageId: string): string => messageId.replace(/(?:[~+]\d+)*$/u, '')
+
 /** Ids of messages by the record of a transcript that they came from. */
 export function byRecord(messageIds: Iterable<string>): ReadonlyMap<string, readonly string[]> {
   const ids = new Map<string, string[]>()
   for (const id of messageIds) {
-    const record = id.replace(/(?:#\d+)?(?:[~+]\d+)*$/u, '')
+    const record = nameOfMessage(id).replace(/#\d+$/u, '')
     const known = ids.get(record)
     if (known === undefined) ids.set(record, [id])
     else known.push(id)

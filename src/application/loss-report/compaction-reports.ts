@@ -1,5 +1,6 @@
 /** Messages, calls and summaries in the form in which the report on a compaction reads them. */
 import type { Conversation } from '../../domain/conversation/conversation.js'
+import { contextParts } from '../../domain/conversation/observed.js'
 import type { LiveMessage } from '../../domain/conversation/live-message.js'
 import type { ReportMessage, ReportToolCall, RemainingSummary } from './report-input.js'
 import { toolOfCall } from '../../domain/conversation/call-groups.js'
@@ -46,30 +47,23 @@ export function toReportCall(call: ToolCall): ReportToolCall {
   return { id: call.id, name, arguments: input }
 }
 
-/** The messages that are in the context verbatim after a cycle, and those that a program added with its summary. */
-export function remainingAfter(after: Conversation): ReportMessage[] {
-  const live = [...after.leading, ...after.retained, ...after.window]
-  const compaction = after.observed?.compaction
-  if (compaction === undefined) return live.map((message) => toReportMessage(message))
-  const byId = new Map(live.map((message) => [message.messageId, message]))
-  return compaction.context.flatMap((entry, at): ReportMessage[] => {
-    if (entry.kind === 'missing') return []
-    if (entry.kind === 'message') {
-      const message = byId.get(entry.messageId)
-      return message === undefined ? [] : [toReportMessage(message, entry.content)]
-    }
-    if (entry.isSummary === true) return []
-    const message = {
-      ...entry.body,
+/** The messages of a context in the report's form, with the texts that a program inserted except its summary. */
+export function messagesInContext(state: Conversation): ReportMessage[] {
+  return contextParts(state).flatMap(({ body, source, isSummary }, at): ReportMessage[] => {
+    if (isSummary === true) return []
+    if (source !== undefined) return [toReportMessage(source, body.content)]
+    const inserted = {
+      ...body,
       messageId: `inserted ${String(at)}`,
-      revision: compaction.revision,
-      createdAt: after.recordedAt ?? '',
+      revision: state.observed?.compaction?.revision ?? state.revision,
+      createdAt: state.recordedAt ?? '',
       tokens: 0,
       attributes: { byProgram: true },
     }
-    return [toReportMessage(message)]
+    return [toReportMessage(inserted)]
   })
 }
 
-export const summaryAfter = (after: Conversation): RemainingSummary =>
-  after.observed?.compaction?.summary ?? { kind: 'text', text: after.view?.text ?? '' }
+/** The summaries of a context as one text. */
+export const summaryInContext = (state: Conversation): RemainingSummary =>
+  state.observed?.compaction?.summary ?? { kind: 'text', text: state.view?.text ?? '' }

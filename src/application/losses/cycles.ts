@@ -6,7 +6,8 @@ import { Fold } from '../../domain/conversation/evolve.js'
 import { initialState, type Conversation } from '../../domain/conversation/conversation.js'
 import type { EventData, RecordedEvent } from '../../domain/events/index.js'
 import { conversationStream } from '../../domain/values/ids.js'
-import { remainingAfter, summaryAfter, toReportMessage } from '../loss-report/compaction-reports.js'
+import { messagesInContext, summaryInContext } from '../loss-report/compaction-reports.js'
+import { RecordedMessages } from '../loss-report/recorded-messages.js'
 import type { ReportInput, ReportMessage } from '../loss-report/report-input.js'
 import { findEstimator } from '../recording/estimators.js'
 import type { Log } from '../recording/load-conversation.js'
@@ -49,7 +50,7 @@ interface CycleFilter {
 /** Collects the cycles of one conversation. */
 class ForgottenFold {
   private readonly fold: Fold
-  private readonly messages = new Map<string, ReportMessage>()
+  private readonly messages = new RecordedMessages()
   private readonly strategies = new Map<string, string>()
   /** Chunks archived since the last cycle. */
   private archived: string[] = []
@@ -99,12 +100,8 @@ class ForgottenFold {
   /** Takes the next event and returns the cycle that it completes. */
   take(event: RecordedEvent): ForgottenCycle | undefined {
     this.fold.take(event)
-    if (isOfType(event, 'MessageAppended')) {
-      const message = toReportMessage({ ...event.data, revision: event.revision })
-      this.messages.set(message.messageId, message)
-      this.open?.after.push(message)
-    } else if (isOfType(event, 'MessagesWithdrawn'))
-      for (const { messageId } of event.data.messages) this.messages.delete(messageId)
+    const appended = this.messages.take(event)
+    if (appended !== undefined) this.open?.after.push(appended)
     else if (isOfType(event, 'ChunkSummarized')) this.strategies.set(event.data.chunkId, event.data.summarizer.strategy)
     else if (isOfType(event, 'BatchArchived')) this.archived.push(event.data.chunkId)
     else if (isReplacement(event)) return this.close()
@@ -116,12 +113,10 @@ class ForgottenFold {
           event,
           keys: this.keysOf(event.data, after),
           input: {
-            removed: event.data.pruned.flatMap(({ messageIds }) =>
-              messageIds.flatMap((id) => this.messages.get(id) ?? []),
-            ),
-            remaining: remainingAfter(after),
-            summary: summaryAfter(after),
-            before: [...this.messages.values()],
+            removed: event.data.pruned.flatMap(({ messageIds }) => this.messages.of(messageIds)),
+            remaining: messagesInContext(after),
+            summary: summaryInContext(after),
+            before: this.messages.all(),
           },
           after: [],
         }

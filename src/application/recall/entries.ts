@@ -14,7 +14,7 @@ import { worksOf } from '../loss-report/tool-calls.js'
 import { foundItems } from '../losses/found-items.js'
 import { lossesInOrder } from '../losses/losses.js'
 import { workByRules } from '../working-state/operations.js'
-import type { MissingContext } from './missing-context.js'
+import type { ContextComparison } from './context-comparison.js'
 
 /** One line of a note. */
 export interface RecallEntry {
@@ -57,7 +57,7 @@ function wordsOf({ kind, text, said, saidBy }: JudgedItem): string {
 }
 
 /** The losses that matter, the most important first. */
-function lostEntries(missing: MissingContext): RecallEntry[] {
+function lostEntries(missing: ContextComparison): RecallEntry[] {
   const { removed, before, after } = missing
   const { matters } = foundItems(missing, worksOf(removed), worksOf(after, before.length))
   return lossesInOrder(matters, []).flatMap((loss): RecallEntry[] => {
@@ -68,7 +68,7 @@ function lostEntries(missing: MissingContext): RecallEntry[] {
 }
 
 /** Pinned messages are quoted whole, as far as a line allows. */
-const pinnedEntries = ({ removed, pinnedIds }: MissingContext): RecallEntry[] =>
+const pinnedEntries = ({ removed, pinnedIds }: ContextComparison): RecallEntry[] =>
   removed
     .filter(({ messageId }) => pinnedIds.has(messageId))
     .map(({ text, revision }) => ({ section: 'rules', text: `pinned: “${quote(text, MOST_LINE)}”`, revision }))
@@ -80,10 +80,10 @@ const entryOf = (section: RecallSection, item: StateItem): RecallEntry => ({
 })
 
 /** The state of the work: the last report, the results that still hold, and the changed files. Summaries have it. */
-function workEntries({ before, remaining, summary }: MissingContext): RecallEntry[] {
+function workEntries({ before, removed, summary }: ContextComparison): RecallEntry[] {
   if (summary.kind === 'text' && summary.text !== '') return []
-  const remainingRevisions = new Set(remaining.map(({ revision }) => revision))
-  const items = workByRules(before).items.filter((item) => !remainingRevisions.has(newestSource(item)))
+  const lacking = new Set(removed.map(({ revision }) => revision))
+  const items = workByRules(before).items.filter((item) => lacking.has(newestSource(item)))
   const newest = (kind: StateItemKind, most: number): readonly StateItem[] =>
     items.filter((item) => item.kind === kind && item.endedAt === undefined).slice(-most)
   const files = newest('file', MOST_FILES).toSorted((a, b) => newestSource(b) - newestSource(a))
@@ -107,7 +107,10 @@ function workEntries({ before, remaining, summary }: MissingContext): RecallEntr
  * Everything that the context misses, the most important first.
  * @param rules rules of the settings, which begin every note
  */
-export function entriesOf(missing: MissingContext, rules: readonly string[]): RecallEntry[] {
+export function entriesOf(compared: ContextComparison, rules: readonly string[]): RecallEntry[] {
+  const { before, unchangedIds } = compared
+  // A message that another program shortened in its context has lost the rest.
+  const missing = { ...compared, removed: before.filter(({ messageId }) => !unchangedIds.has(messageId)) }
   const ofSettings = rules.map((text): RecallEntry => ({ section: 'rules', text }))
   if (missing.removed.length === 0) return missing.compactions === 0 ? [] : ofSettings
   return [...ofSettings, ...pinnedEntries(missing), ...lostEntries(missing), ...workEntries(missing)]

@@ -5,7 +5,7 @@
 import { Fold } from '../../domain/conversation/evolve.js'
 import { initialState } from '../../domain/conversation/conversation.js'
 import type { RecordedEvent } from '../../domain/events/index.js'
-import { remainingAfter, summaryAfter, toReportMessage } from '../loss-report/compaction-reports.js'
+import { messagesInContext, summaryInContext, toReportMessage } from '../loss-report/compaction-reports.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
 import { findEstimator } from '../recording/estimators.js'
 import { decodeEvent, isOfType, isReplacement } from '../recording/read-event.js'
@@ -106,8 +106,8 @@ export class RuleFold {
     const { state } = this.#fold
     return new RuleContext({
       removed: [],
-      remaining: remainingAfter(state),
-      summary: summaryAfter(state),
+      remaining: messagesInContext(state),
+      summary: summaryInContext(state),
       before: [],
       after: [],
     })

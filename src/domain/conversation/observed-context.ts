@@ -10,11 +10,8 @@ import type { MessageBody, ToolCall } from '../values/message.js'
 import { messageTokens } from '../values/tokens.js'
 import { placedMessages } from './call-groups.js'
 import type { Conversation } from './conversation.js'
-import { observedParts, type ObservedPart } from './observed.js'
+import { isAdapted, observedParts, type ObservedPart } from './observed.js'
 import { compactedCallResult, placeholderFor } from './placeholders.js'
-
-/** The first renderer version with adapted contexts. */
-const FIRST_ADAPTED_VERSION = 5
 
 /** Name of the argument that has the text of arguments that are no JSON object. */
 export const INCOMPLETE = 'incomplete_arguments'
@@ -56,9 +53,6 @@ type ObservedState = Pick<
   Conversation,
   'observed' | 'configuration' | 'findEstimator' | 'leading' | 'retained' | 'window' | 'compactedCalls'
 >
-
-const isAdapted = (configuration: Configuration | undefined): configuration is Configuration =>
-  configuration !== undefined && configuration.rendererVersion >= FIRST_ADAPTED_VERSION
 
 /** The context of another program, as an API accepts it. */
 export function observedContextOf(state: ObservedState): ObservedContext {

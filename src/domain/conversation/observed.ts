@@ -1,6 +1,6 @@
 /**
- * A context that another program makes: the context after its last compaction, and the messages since then, in the
- * program's order and without limits. `observed-context.ts` adapts it so that an API accepts it.
+ * The messages of a context. A context that another program makes has those after its last compaction, and the messages
+ * since then, in the program's order and without limits. `observed-context.ts` adapts it so that an API accepts it.
  */
 import type { CarryForward, Configuration, EventData, ObservedEntry } from '../events/index.js'
 import { canonicalJson } from '../values/hash.js'
@@ -25,7 +25,7 @@ export interface Observed {
   readonly edits: ReadonlyMap<string, MessageBody['content']>
 }
 
-/** A message of the context. `source` is its recorded message; undefined if the program inserted it. */
+/** A message of the context. `source` is its recorded message; undefined if another program inserted it. */
 export interface ObservedPart {
   readonly body: MessageBody
   readonly source: LiveMessage | undefined
@@ -45,6 +45,15 @@ interface ObservedState {
 
 /** Name of the attribute that links the messages of one model answer. */
 export const ANSWER = 'answerId'
+
+/**
+ * The first renderer version whose contexts of other programs are adapted for APIs. Before it, a message that a program
+ * emptied after a compaction kept its content.
+ */
+const FIRST_ADAPTED_VERSION = 5
+
+export const isAdapted = (configuration: Configuration | undefined): configuration is Configuration =>
+  configuration !== undefined && configuration.rendererVersion >= FIRST_ADAPTED_VERSION
 
 type Estimate = (body: MessageBody) => number
 
@@ -71,7 +80,9 @@ function partsOf(state: ObservedState, observed: Observed): ObservedPart[] {
     }
     const message = byId.get(entry.messageId)
     if (message === undefined) return []
-    return [partOf(message, edits.get(message.messageId) ?? entry.content, estimate)]
+    const edited = edits.get(message.messageId)
+    const isEdited = isAdapted(state.configuration) ? edits.has(message.messageId) : (edited ?? null) !== null
+    return [partOf(message, isEdited ? edited : entry.content, estimate)]
   })
   return [...entries, ...live.filter((message) => message.revision > compaction.revision).map(toPart)]
 }
@@ -107,14 +118,21 @@ function joined(first: MessageBody, second: MessageBody): MessageBody | undefine
 const answerOf = ({ source, body }: ObservedPart): unknown =>
   body.role === 'assistant' ? source?.attributes?.[ANSWER] : undefined
 
-/** The observed context of a state, before messages of one answer are joined. */
-export const separateParts = (state: ObservedState): ObservedPart[] =>
-  state.observed === undefined ? [] : partsOf(state, state.observed)
+/** The messages of the context of a state, in order; without the summary that the ledger makes. */
+export const contextParts = (state: ObservedState): ObservedPart[] =>
+  state.observed === undefined
+    ? [...state.leading, ...state.retained, ...state.window].map((source) => ({
+        body: source,
+        source,
+        tokens: source.tokens,
+      }))
+    : partsOf(state, state.observed)
 
-/** The observed context of a state. Adjacent messages of one answer are joined. */
+/** The context of a state that another program makes. Adjacent messages of one answer are joined. */
 export function observedParts(state: ObservedState): ObservedPart[] {
+  if (state.observed === undefined) return []
   const joinedParts: ObservedPart[] = []
-  for (const part of separateParts(state)) {
+  for (const part of partsOf(state, state.observed)) {
     const last = joinedParts.at(-1)
     const answer = answerOf(part)
     const isSame = last !== undefined && answer !== undefined && answerOf(last) === answer
@@ -127,7 +145,7 @@ export function observedParts(state: ObservedState): ObservedPart[] {
 
 /** Tokens of an observed context. */
 export const observedTokens = (state: ObservedState): number =>
-  separateParts(state).reduce((sum, { tokens }) => sum + tokens, 0)
+  contextParts(state).reduce((sum, { tokens }) => sum + tokens, 0)
 
 /** The data that a checkpoint event carries forward. */
 export function carriedObserved({

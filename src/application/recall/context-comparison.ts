@@ -1,9 +1,13 @@
-/** Compares the log of a conversation with the context that its model has now, and finds the recorded messages that it lacks. */
+/** Compares the recorded messages of a conversation with the context that its model has. */
 import { Fold } from '../../domain/conversation/evolve.js'
 import { initialState, type Conversation } from '../../domain/conversation/conversation.js'
+import { contextParts } from '../../domain/conversation/observed.js'
 import type { EventData } from '../../domain/events/index.js'
+import { canonicalJson } from '../../domain/values/hash.js'
 import { conversationStream } from '../../domain/values/ids.js'
-import { remainingAfter, summaryAfter, toReportMessage } from '../loss-report/compaction-reports.js'
+import { nameOfMessage } from '../importers/message-ids.js'
+import { messagesInContext, summaryInContext } from '../loss-report/compaction-reports.js'
+import { RecordedMessages } from '../loss-report/recorded-messages.js'
 import type { ReportInput, ReportMessage } from '../loss-report/report-input.js'
 import { findEstimator } from '../recording/estimators.js'
 import type { Log } from '../recording/load-conversation.js'
@@ -17,10 +21,12 @@ export interface Withdrawal {
 }
 
 /** The messages of a conversation, those in the context and those that it lacks. */
-export interface MissingContext extends ReportInput {
+export interface ContextComparison extends ReportInput {
   /** The revision up to which the conversation was read. */
   readonly revision: number
-  /** Number of its compactions. */
+  /** Ids of the messages that the context has as they were recorded. Another program may have shortened others. */
+  readonly unchangedIds: ReadonlySet<string>
+  /** Number of its compactions that are in force. */
   readonly compactions: number
   /** Ids of the pinned messages. */
   readonly pinnedIds: ReadonlySet<string>
@@ -36,25 +42,35 @@ export interface MissingContext extends ReportInput {
   readonly subjects: ReadonlyMap<string, readonly string[]>
 }
 
-/** The messages that are verbatim in the context now: those of the last compaction, and all later ones. */
-function inContext(state: Conversation): ReportMessage[] {
-  const remaining = remainingAfter(state)
-  const since = state.observed?.compaction?.revision
-  if (since === undefined) return remaining
-  const ids = new Set(remaining.map(({ messageId }) => messageId))
-  const later = state.window.filter(({ messageId, revision }) => revision > since && !ids.has(messageId))
-  return [...remaining, ...later.map((message) => toReportMessage(message))]
+/** Ids of the recorded messages that the context has as they were recorded. */
+const unchangedIn = (state: Conversation): ReadonlySet<string> =>
+  new Set(
+    contextParts(state).flatMap(({ body, source }) =>
+      source !== undefined && canonicalJson(body.content) === canonicalJson(source.content) ? [source.messageId] : [],
+    ),
+  )
+
+/** The withdrawals of messages that did not come back. A message that comes back has another id of the same name. */
+function notReturned(withdrawals: readonly Withdrawal[], messages: readonly ReportMessage[]): Withdrawal[] {
+  const names = new Set(messages.map(({ messageId }) => nameOfMessage(messageId)))
+  return withdrawals.filter((each) => each.messages.some(({ messageId }) => !names.has(nameOfMessage(messageId))))
 }
 
 /**
- * The recorded messages that the context of the model lacks, with the summary that it has instead.
+ * Compares the recorded messages with the context of the model, which has a summary instead of some of them.
  * @param until the last revision to read; all by default
  */
-export async function missingContext(log: Log, conversationId: string, until = Infinity): Promise<MissingContext> {
+export async function compareWithContext(
+  log: Log,
+  conversationId: string,
+  until = Infinity,
+): Promise<ContextComparison> {
   const fold = new Fold(initialState(conversationId, findEstimator))
-  const messages = new Map<string, ReportMessage>()
+  const messages = new RecordedMessages()
   const subjects = new Map<string, readonly string[]>()
-  let [revision, compactions, last, damaged] = [-1, 0, -1, 0]
+  let [revision, damaged] = [-1, 0]
+  /** Revisions of the prunes in force. */
+  let prunes: readonly number[] = []
   const withdrawals: Withdrawal[] = []
   let origin: EventData<'ConversationObserved'> | undefined
   let title: string | undefined
@@ -63,34 +79,36 @@ export async function missingContext(log: Log, conversationId: string, until = I
     const event = await decodeEvent(stored, log)
     fold.take(event)
     revision = event.revision
+    if (isOfType(event, 'MessagesWithdrawn')) {
+      const ids = event.data.messages.map(({ messageId }) => messageId)
+      withdrawals.push({ revision, messages: messages.of(ids) })
+    }
+    messages.take(event)
     if (isOfType(event, 'MessageAppended')) {
-      const message = toReportMessage({ ...event.data, revision })
-      messages.set(message.messageId, message)
-      if (event.data.subjects !== undefined) subjects.set(message.messageId, event.data.subjects)
+      if (event.data.subjects !== undefined) subjects.set(event.data.messageId, event.data.subjects)
     } else if (isOfType(event, 'ConversationObserved')) origin = event.data
     else if (isOfType(event, 'TranscriptDamaged')) damaged += 1
     else if (isOfType(event, 'ConversationTitled')) title = event.data.title
-    else if (isOfType(event, 'MessagesWithdrawn')) {
-      const ids = event.data.messages.map(({ messageId }) => messageId)
-      withdrawals.push({ revision, messages: ids.flatMap((id) => messages.get(id) ?? []) })
-      for (const id of ids) messages.delete(id)
-    } else if (isOfType(event, 'MessagesPruned')) {
-      compactions += 1
-      last = event.revision
+    else if (isOfType(event, 'MessagesPruned')) prunes = [...prunes, revision]
+    else if (isOfType(event, 'CycleUndone')) {
+      const undone = new Set(event.data.undone.map((each) => each.revision))
+      prunes = prunes.filter((each) => !undone.has(each))
     }
   }
   const { state } = fold
-  const remaining = inContext(state)
+  const remaining = messagesInContext(state)
   const ids = new Set(remaining.map(({ messageId }) => messageId))
-  const before = [...messages.values()]
+  const before = messages.all()
+  const lastPruneRevision = prunes.at(-1) ?? -1
   return {
     removed: before.filter(({ messageId }) => !ids.has(messageId)),
     remaining,
-    summary: summaryAfter(state),
+    summary: summaryInContext(state),
     before,
-    after: remaining.filter((message) => message.revision > last),
+    after: remaining.filter((message) => message.revision > lastPruneRevision),
     revision,
-    compactions,
+    unchangedIds: unchangedIn(state),
+    compactions: state.cycles,
     pinnedIds: new Set(
       [...state.leading, ...state.retained, ...state.window].flatMap(({ messageId, pinned }) =>
         pinned ? [messageId] : [],
@@ -100,7 +118,7 @@ export async function missingContext(log: Log, conversationId: string, until = I
     origin,
     title: title ?? origin?.title,
     damaged,
-    withdrawals: withdrawals.filter(({ messages: all }) => all.some(({ messageId }) => !messages.has(messageId))),
+    withdrawals: notReturned(withdrawals, before),
     subjects,
   }
 }
