@@ -74,6 +74,11 @@ describe('the revision of an instant', () => {
     }
   })
 
+  it.each([-62e12, -3e14, -8.64e15, 8.64e15])('is found for a time that only `Date` has: %p', async (time) => {
+    const stream = await append(`at ${String(time)}`, [0, 1])
+    expect(await store.revisionAtTime?.(stream, time)).toBe(time < 0 ? -1 : 1)
+  })
+
   it('of a missing stream is -1', async () => {
     expect(await store.revisionAtTime?.('conversation-nobody', START)).toBe(-1)
   })

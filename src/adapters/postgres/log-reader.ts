@@ -431,6 +431,8 @@ const READ_BACKWARDS_WITH_KEYRING = paged(
   ...BACKWARDS,
   `, case when bytes = weight then ${keyringAsText(4)} end as keyring`,
 )
+/** The first second that Postgres has, since 1970: the beginning of Julian day 0. `Date` has earlier ones. */
+const FIRST_SECOND = -210_866_803_200
 // A binary search in one statement, with one index lookup in each step; separate statements would each need a round trip.
 // The time is cut out of the text, because parsing it as json unescapes every field, and an escaped NUL in one is an
 // error. An event without a time ends the search without a row.
@@ -441,7 +443,7 @@ const REVISION_AT_TIME = `
     select case when middle.by_then is null then null when middle.by_then then middle.revision else low end,
            case when middle.by_then then high else middle.revision - 1 end
     from search cross join lateral (
-      select e.revision, nullif(split_part(split_part(e.metadata, '"recordedAt":"', 2), '"', 1), '')::timestamptz <= to_timestamp($2::float8 / 1000) as by_then
+      select e.revision, nullif(split_part(split_part(e.metadata, '"recordedAt":"', 2), '"', 1), '')::timestamptz <= to_timestamp(greatest($2::float8 / 1000, ${String(FIRST_SECOND)})) as by_then
       from events e where e.stream = $1 and e.revision = (low + high + 1) / 2 limit 1
     ) middle
     where low < high

@@ -1,7 +1,8 @@
 /**
  * A conversation at a revision, after a message, or at an instant by the ledger's clock. `recordedAt` never decreases
  * within a stream, so the revision of an instant is found by point reads instead of reading the stream. Later appends,
- * adoptions and undos do not change it. A moment that the conversation does not have is rejected by name.
+ * adoptions and undos do not change it, except at the instant of the last event while the clock has not passed it: then
+ * further events may have the same time. A moment that the conversation does not have is rejected by name.
  */
 import { LAST_REVISION } from '../../domain/values/revision.js'
 import { either as E } from 'fp-ts'
@@ -47,8 +48,6 @@ export type NoSuchMoment =
  * ones.
  */
 const READS_PER_STEP = 15
-
-/** The largest revision that a store supports. */
 
 /** The time of an event, from its metadata only: a body outside the log is not fetched. */
 export function recordedTime(event: StoredEvent): string {
