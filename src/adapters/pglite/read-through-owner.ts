@@ -1,7 +1,8 @@
 /**
  * Reads a folder through the process that has it open. The owner's end of the connection is in `serve-readers.ts`.
  */
-import { type LedgerError } from '../../lib/ledger-error.js'
+import { isLedgerError, type LedgerError } from '../../lib/ledger-error.js'
+import { withinTime } from '../../lib/within-time.js'
 import { connect as connectTo, type Socket } from 'node:net'
 import { Mutex } from 'async-mutex'
 import type { Database, Sql } from '../../ports/sql.js'
@@ -12,11 +13,18 @@ import { Answer, errorOf, Greeting, send, type Request } from './reading-protoco
 
 /** Time limit for the owner's greeting. */
 const GREETING_MS = 2_000
-/** Time limit for an answer: the owner finishes its own work first, and other readers wait too. */
+/** Time limit for a request and its answer: the owner finishes its own work first, and other readers wait too. */
 const ANSWER_MS = 60_000
 
-/** Connects to the owner; undefined if it does not answer. The database rejects writes and does not block writers. */
-export async function readThroughOwner(folder: string, owner: FolderOwner): Promise<Database | undefined> {
+/**
+ * Connects to the owner; undefined if it does not answer. The database rejects writes and does not block writers.
+ * @param answerMs time limit for a request and its answer
+ */
+export async function readThroughOwner(
+  folder: string,
+  owner: FolderOwner,
+  answerMs = ANSWER_MS,
+): Promise<Database | undefined> {
   if (owner.socket === undefined) return undefined
   const socket = connectTo(owner.socket)
   let failure: unknown
@@ -25,8 +33,8 @@ export async function readThroughOwner(folder: string, owner: FolderOwner): Prom
   })
   const messages = framesOf(socket)
   const greeting = Greeting.safeParse(
-    await withTimeout(GREETING_MS, messages.next()).then(
-      (first) => (first === undefined || first.done === true ? undefined : first.value),
+    await withinTime(() => messages.next(), GREETING_MS).then(
+      (first) => first.value,
       () => undefined,
     ),
   ).data
@@ -34,26 +42,33 @@ export async function readThroughOwner(folder: string, owner: FolderOwner): Prom
     socket.destroy()
     return undefined
   }
-  return databaseOn(folder, owner, socket, messages, greeting, () => failure)
+  return databaseOn(folder, owner, { socket, messages, answerMs, failure: () => failure }, greeting)
+}
+
+/** A connection to the owner. */
+interface Connection {
+  readonly socket: Socket
+  readonly messages: AsyncGenerator<unknown, undefined>
+  readonly answerMs: number
+  /** The last error of the socket. */
+  readonly failure: () => unknown
 }
 
 function databaseOn(
   folder: string,
   { name: ownerName }: FolderOwner,
-  socket: Socket,
-  messages: AsyncGenerator<unknown, undefined>,
+  { socket, messages, answerMs, failure }: Connection,
   { hasVector }: Greeting,
-  failure: () => unknown,
 ): Database {
   /** One transaction at a time uses the connection. */
   const mutex = new Mutex()
-  let closed = false
+  let closing: Promise<void> | undefined
   let broken = false
   // A caller that forgets to close the database can still exit.
   socket.unref()
 
   async function exclusively<T>(work: () => Promise<T>): Promise<T> {
-    if (closed) throw storeError('StoreUnavailable', `${folder} is closed`)
+    if (closing !== undefined) throw storeError('StoreUnavailable', `${folder} is closed`)
     return await mutex.runExclusive(async () => {
       socket.ref()
       try {
@@ -66,8 +81,14 @@ function databaseOn(
 
   async function call(request: Request): Promise<object[]> {
     if (broken) throw connectionLost()
-    await send(socket, request)
-    const next = await withTimeout(ANSWER_MS, messages.next())
+    const next = await withinTime(async () => {
+      // An owner that is suspended accepts no large request.
+      await send(socket, request)
+      return await messages.next()
+    }, answerMs).catch((error: unknown) => {
+      if (isLedgerError(error, 'TookTooLong')) return undefined
+      throw error
+    })
     const answer = next === undefined || next.done === true ? undefined : Answer.parse(next.value)
     if (answer === undefined) {
       // A late answer would be taken for the answer to the next request.
@@ -92,7 +113,7 @@ function databaseOn(
     return (await call({ kind: 'query', text, values: [...values] })) as Row[]
   }
 
-  /** Readers use scripts only for settings of their transaction, and these contain no semicolons. */
+  /** A script here is `set local` statements; a semicolon inside a value would break it. */
   async function script(text: string): Promise<void> {
     for (const statement of text.split(';')) if (statement.trim() !== '') await query(statement)
   }
@@ -124,28 +145,11 @@ function databaseOn(
     // Notifications may be lost on any database, so listeners also poll; this one never sends any.
     listen: () => Promise.resolve(() => Promise.resolve()),
     async close() {
-      if (closed) return
-      closed = true
-      await mutex.waitForUnlock()
-      socket.destroy()
+      closing ??= mutex.waitForUnlock().then(() => {
+        socket.destroy()
+      })
+      await closing
     },
-  }
-}
-
-/** The value of the promise; undefined if it takes longer than `ms`. */
-async function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  try {
-    return await Promise.race([
-      promise,
-      new Promise<undefined>((resolve) => {
-        timer = setTimeout(() => {
-          resolve(undefined)
-        }, ms)
-      }),
-    ])
-  } finally {
-    clearTimeout(timer)
   }
 }
 

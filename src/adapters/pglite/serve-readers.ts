@@ -122,7 +122,16 @@ class ReaderConnection {
   }
 
   async #answer(text: string, values: readonly unknown[]): Promise<void> {
-    await send(this.socket, await answerOf(() => this.reading((query) => queryChecked(query, text, values))))
+    await this.#send(await answerOf(() => this.reading((query) => queryChecked(query, text, values))))
+  }
+
+  /** Sends an answer, or that it is too large: the reader waits for one to each request. */
+  async #send(answer: Answer): Promise<void> {
+    try {
+      await send(this.socket, answer)
+    } catch (error) {
+      await send(this.socket, { failure: failureOf(error) })
+    }
   }
 
   async #serveTransaction(): Promise<void> {
@@ -151,7 +160,7 @@ class ReaderConnection {
       const request = await this.#next(withPatience)
       if (request === undefined || request.kind === 'end') return
       if (request.kind !== 'query') throw new Error(`a reader sent ${request.kind} inside a transaction`)
-      await withPatience(send(this.socket, await answerOf(() => queryChecked(query, request.text, request.values))))
+      await withPatience(this.#send(await answerOf(() => queryChecked(query, request.text, request.values))))
     }
   }
 }
