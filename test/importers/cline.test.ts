@@ -410,7 +410,7 @@ describe('a session of the newer form', () => {
 
     const itemKindsOf = async (name: string): Promise<string[]> => {
       const found = await recognizeTranscript(join(folder, name))
-      expect(found?.importer).toBe(cline)
+      expect(found?.importer.program).toBe(cline.program)
       const kinds: string[] = []
       if (found !== undefined)
         for await (const item of readTranscript(join(folder, name), found.importer, found.layout, plainContentId))

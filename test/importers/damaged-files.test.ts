@@ -13,12 +13,13 @@ import { recordsOf, type RecordOrDamage } from '../../src/application/importers/
 import type { TranscriptItem } from '../../src/application/importers/transcript.js'
 import { openLedger } from '../../src/index.js'
 import { damagedLines, type DamagedLines } from '../support/damage/damaged-lines.js'
+import { oddForms } from '../support/damage/odd-values.js'
 import { pendingForms, pendingRows } from '../support/damage/pending.js'
 import { MARKERS, quotationOf } from '../support/damage/quotations.js'
 import { repeatsOf } from '../support/damage/repeats.js'
 import { contentOf, readSession, writeSession } from '../support/damage/session-files.js'
 import { sessions, type Session } from '../support/damage/sessions.js'
-import { runsOf } from '../support/length.js'
+import { runsOf, sampled } from '../support/length.js'
 import { hasSqlite, provideSqlite } from '../support/sqlite-program.js'
 import { describeWithTranscripts, realTranscripts } from '../support/real-transcripts.js'
 
@@ -311,4 +312,27 @@ describe('a record that is not finished', () => {
       }
     },
   )
+})
+
+describe('a value that the program does not write', () => {
+  it.each(
+    sessions
+      .filter(({ isDatabase }) => isDatabase !== true)
+      .map((session) => [`${session.program} ${Object.keys(session.files)[0] ?? ''}`, session] as const),
+  )('makes no reader fail: %s', async (_name, session) => {
+    const root = await mkdtemp(join(folder, 'odd-'))
+    const path = await writeSession(session, root)
+    const forms = Object.entries(session.files).flatMap(([name, content]) =>
+      oddForms(name, content).map((form) => ({ form, name })),
+    )
+    const faults: string[] = []
+    for (const { form, name } of sampled(forms, 60)) {
+      const { content, what } = form()
+      await writeFile(join(root, name), content)
+      const read = await readSession(path).catch((error: unknown) => error)
+      if (read instanceof Error) faults.push(`${what}: ${read.stack?.split('\n').slice(0, 3).join(' | ') ?? ''}`)
+      await writeFile(join(root, name), session.files[name] ?? '')
+    }
+    expect(faults).toEqual([])
+  })
 })

@@ -322,7 +322,7 @@ describe('the files of a task', () => {
 
   const itemsIn = async (name: string): Promise<TranscriptItem[]> => {
     const found = await recognizeTranscript(path(name))
-    expect(found?.importer).toBe(roo)
+    expect(found?.importer.program).toBe(roo.program)
     const items: TranscriptItem[] = []
     if (found !== undefined)
       for await (const item of readTranscript(path(name), found.importer, found.layout, plainContentId))

@@ -232,4 +232,4 @@ export const isSealed = (value: unknown): boolean =>
 export const unknownItem = (item: Fields): CodexMessage => partMessage(item, toContentPart(item))
 
 /** Whether an item contributes nothing to a context. */
-export const isSilentItem = (value: unknown): boolean => isRecord(value) && SILENT.has(String(value['type']))
+export const isSilentItem = (value: unknown): boolean => isRecord(value) && SILENT.has(textIn(value['type']) ?? '')

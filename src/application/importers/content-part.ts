@@ -13,7 +13,7 @@ const isPart = (value: unknown): value is ContentPart =>
   isRecord(value) && typeof value['type'] === 'string' && foreignMessage({ content: [value] }) === undefined
 
 /** A value as JSON text; a fixed text if it is nested too deeply. */
-function textOf(value: unknown): string {
+export function textOfValue(value: unknown): string {
   try {
     return exactText(value) ?? 'null'
   } catch {
@@ -30,10 +30,10 @@ export const isData = (values: readonly unknown[]): boolean =>
  * other value is wrapped in a part of type `other`.
  */
 export function toContentPart(value: unknown): ContentPart {
-  if (isTooDeep(value, LEVELS)) return { type: 'other', json: textOf(value) }
+  if (isTooDeep(value, LEVELS)) return { type: 'other', json: textOfValue(value) }
   if (isPart(value)) return value
   if (typeof value === 'string') return textPart(value)
-  return isData([value]) ? textPart(textOf(value)) : { type: 'other', value }
+  return isData([value]) ? textPart(textOfValue(value)) : { type: 'other', value }
 }
 
 /** A text as a part. */
@@ -41,7 +41,11 @@ export const textPart = (text: string): ContentPart => ({ type: 'text', text })
 
 /** Tool arguments as JSON text; a string is returned unchanged. */
 export const argumentsOf = (value: unknown): string =>
-  typeof value === 'string' ? value : isTooDeep(value, LEVELS) ? JSON.stringify(textOf(value)) : textOf(value ?? {})
+  typeof value === 'string'
+    ? value
+    : isTooDeep(value, LEVELS)
+      ? JSON.stringify(textOfValue(value))
+      : textOfValue(value ?? {})
 
 /** A value as a content part; of a text part, only the text. */
 export const contentPart = (value: unknown): ContentPart =>
@@ -53,7 +57,7 @@ export const contentPart = (value: unknown): ContentPart =>
 export function contentParts(content: unknown): readonly ContentPart[] {
   if (content === undefined || content === null || content === '') return []
   if (typeof content === 'string') return [textPart(content)]
-  if (Array.isArray(content) && isData(content)) return [textPart(textOf(content))]
+  if (Array.isArray(content) && isData(content)) return [textPart(textOfValue(content))]
   return (Array.isArray(content) ? content : [content]).map(contentPart)
 }
 
@@ -66,10 +70,10 @@ const isTooLarge = (value: unknown): boolean => countValues(value, MOST_MESSAGE_
 const largeFieldsAsTexts = <Value extends object>(fields: Value): Value =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only fields of unknown type are large
   Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, isLarge(value) ? textOf(value) : value]),
+    Object.entries(fields).map(([name, value]) => [name, isLarge(value) ? textOfValue(value) : value]),
   ) as Value
 
-const asJsonPart = (value: unknown): ContentPart => ({ type: 'other', json: textOf(value) })
+const asJsonPart = (value: unknown): ContentPart => ({ type: 'other', json: textOfValue(value) })
 
 /** The same message with its large values as JSON texts, if it has more JSON values than a message may have. */
 export function withinValues<Body extends Pick<MessageBody, 'content' | 'toolCalls' | 'extra'>>(body: Body): Body {
@@ -82,7 +86,7 @@ export function withinValues<Body extends Pick<MessageBody, 'content' | 'toolCal
     ...body,
     content: isTooLarge(parts) ? [asJsonPart(parts)] : (parts ?? null),
     ...(toolCalls === undefined ? {} : { toolCalls: toolCalls.map((call): ToolCall => largeFieldsAsTexts(call)) }),
-    ...(fields === undefined ? {} : { extra: isTooLarge(fields) ? { json: textOf(fields) } : fields }),
+    ...(fields === undefined ? {} : { extra: isTooLarge(fields) ? { json: textOfValue(fields) } : fields }),
   }
 }
 
@@ -101,6 +105,6 @@ export function inputWithinValues(input: unknown): unknown {
     ...(tool_calls === undefined ? {} : { tool_calls: toolCalls }),
     ...(attributes === undefined
       ? {}
-      : { attributes: isTooLarge(attributes) ? { json: textOf(attributes) } : attributes }),
+      : { attributes: isTooLarge(attributes) ? { json: textOfValue(attributes) } : attributes }),
   }
 }

@@ -28,6 +28,7 @@ import { pi } from './pi.js'
 import { headOf, headOfText, recordsOf, recordsOfText, type RecordOrDamage } from './records-of.js'
 import { qwen } from './qwen.js'
 import { roo } from './roo.js'
+import { withShallowValues } from './shallow-values.js'
 import { specstory } from './specstory.js'
 import { sweAgent } from './swe-agent.js'
 import { vscodeCopilot } from './vscode-copilot.js'
@@ -66,7 +67,7 @@ export const importers: readonly Importer[] = [
   litellm,
   atif,
   openaiMessages,
-]
+].map(withShallowValues)
 
 /** The importer and the layout of a file. */
 export interface RecognizedTranscript {

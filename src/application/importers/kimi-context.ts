@@ -6,7 +6,7 @@ import { canonicalJson } from '../../domain/values/hash.js'
 import { contentText, type MessageBody } from '../../domain/values/message.js'
 import { isRecord } from '../../lib/is-record.js'
 import { recordable } from '../../lib/json.js'
-import type { Fields } from './bodies.js'
+import { jsonText, type Fields } from './bodies.js'
 import { kimiMessage } from './kimi-parts.js'
 import { contextAfter, messageItems } from './message-items.js'
 import type { SourceLocation, TranscriptItem } from './transcript.js'
@@ -66,7 +66,7 @@ export class KimiContexts {
         count += 1
         const sourceId = `message-${String(count)}`
         const converted = kimiMessage(message)
-        if (converted === undefined) yield { kind: 'left-out', what: String(message['role']), where }
+        if (converted === undefined) yield { kind: 'left-out', what: jsonText(message['role']), where }
         else yield* messageItems([converted], { sourceId, where })
         live = [...live, { key, id: converted === undefined ? '' : sourceId }]
       }

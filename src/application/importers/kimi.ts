@@ -9,7 +9,7 @@ import { basename, dirname, join } from 'node:path'
 import { isRecord } from '../../lib/is-record.js'
 import { contentText, type ContentPart, type MessageBody, type ToolCall } from '../../domain/values/message.js'
 import { textIn } from '../../lib/text-in.js'
-import { contentOf, countIn, type Fields, inside, unixTime } from './bodies.js'
+import { contentOf, countIn, type Fields, inside, jsonText, unixTime } from './bodies.js'
 import { KimiContexts } from './kimi-context.js'
 import { contentPart, contentParts } from './content-part.js'
 import {
@@ -173,7 +173,7 @@ class KimiReader implements TranscriptReader {
     this.model = textIn(record['modelAlias']) ?? textIn(record['model']) ?? this.model
     if (type === 'context.append_message' && isRecord(message)) {
       const converted = kimiMessage(message)
-      if (converted === undefined) yield { kind: 'left-out', what: `message of ${String(message['role'])}`, where }
+      if (converted === undefined) yield { kind: 'left-out', what: `message of ${jsonText(message['role'])}`, where }
       else yield* this.message(converted, at, where, converted.body.role === 'user' && converted.byProgram !== true)
     } else if (type === 'context.append_loop_event' && isRecord(event)) yield* this.loopEvent(event, at, where)
     else if (type === 'context.apply_compaction') {
@@ -196,7 +196,7 @@ class KimiReader implements TranscriptReader {
       yield* this.flush(at, where, false)
       yield* this.message(resultOf(event['toolCallId'], event['result']), at, where)
     } else if (type === 'step.end') yield* this.flush(at, where, true, usageOf(event['usage']))
-    else yield { kind: 'left-out', what: `loop event ${String(type)}`, where }
+    else yield { kind: 'left-out', what: `loop event ${jsonText(type)}`, where }
   }
 
   private newAnswer(id?: string): OpenAnswer {

@@ -9,7 +9,7 @@ import { OWN_COMPACTOR, OWN_SUMMARY_BEGINNING } from '../../domain/values/own-co
 import { isRecord } from '../../lib/is-record.js'
 import type { MessageBody } from '../../domain/values/message.js'
 import { textIn } from '../../lib/text-in.js'
-import { refusalOf, timeIn, type Fields, linePlace } from './bodies.js'
+import { jsonText, refusalOf, timeIn, type Fields, linePlace } from './bodies.js'
 import {
   compactionRequestIn,
   infoSchema,
@@ -252,7 +252,7 @@ function* compact(
       : [{ kind: 'inserted' as const, body: { role: 'assistant' as const, content: text }, isSummary: true as const }]),
   ]
   session.effects.push({ recordId: info.id ?? sourceId, sourceId, effect: 'compaction' })
-  for (const part of parts) if (isRecord(part) && part['type'] !== 'text') yield leftOut(String(part['type']), where)
+  for (const part of parts) if (isRecord(part) && part['type'] !== 'text') yield leftOut(jsonText(part['type']), where)
   yield {
     kind: 'compaction',
     sourceId,
@@ -556,6 +556,6 @@ export class OpencodeReader implements TranscriptReader {
     if (this.#session !== undefined) yield* closing(this.#session)
     for (const { parts, where } of this.#waitingParts.values())
       for (const part of parts)
-        yield leftOut(`${String(isRecord(part) ? part['type'] : 'part')} without its message`, where)
+        yield leftOut(`${jsonText(isRecord(part) ? part['type'] : 'part')} without its message`, where)
   }
 }

@@ -177,6 +177,10 @@ export interface Condensation {
   readonly offset: number | undefined
 }
 
+/** The id of an event, as a list of one; the first version has numbers. */
+export const eventIdIn = (value: unknown): readonly string[] =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' ? [String(value)] : []
+
 const condensationSchema = z.looseObject({
   forgotten_event_ids: list,
   summary: z.string().optional().catch(undefined),
@@ -188,7 +192,7 @@ export function condensationOf(event: OpenHandsEvent): Condensation {
   const parsed = condensationSchema.safeParse(event)
   const { forgotten_event_ids: ids, summary, summary_offset: offset } = parsed.success ? parsed.data : {}
   return {
-    forgotten: new Set((ids ?? []).map(String)),
+    forgotten: new Set((ids ?? []).flatMap(eventIdIn)),
     summary,
     offset: summary === undefined ? undefined : offset,
   }

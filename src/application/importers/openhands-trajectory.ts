@@ -9,7 +9,7 @@ import { knownUsage } from './message-items.js'
 import { textIn } from '../../lib/text-in.js'
 import { contentOf, countIn, exitCodeIn, inside, timeIn, type Fields } from './bodies.js'
 import { argumentsOf, toContentPart, textPart } from './content-part.js'
-import type { Condensation, EventMessage } from './openhands-events.js'
+import { eventIdIn, type Condensation, type EventMessage } from './openhands-events.js'
 import type { Usage } from './transcript.js'
 
 const text = z.string().min(1).optional().catch(undefined)
@@ -227,7 +227,7 @@ export function condensationOfV0(event: V0Event, known: Iterable<string>): Conde
       ? [String(first), ...[...known].filter((id) => Number(id) >= first && Number(id) <= last), String(last)]
       : []
   return {
-    forgotten: new Set(Array.isArray(ids) ? ids.map(String) : range),
+    forgotten: new Set(Array.isArray(ids) ? ids.flatMap(eventIdIn) : range),
     summary,
     offset: summary === undefined ? undefined : offset,
   }

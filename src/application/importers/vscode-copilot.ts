@@ -10,7 +10,8 @@ import { dirname, join } from 'node:path'
 import type { ToolCall } from '../../domain/values/message.js'
 import { answerBody, contextAfter, functionCall, knownUsage, messageItems, type NewMessage } from './message-items.js'
 import { textIn } from '../../lib/text-in.js'
-import { countIn, type Fields, inside, listIn, pathOfUri, stemOf, unixTime } from './bodies.js'
+import { shallow } from './shallow-values.js'
+import { countIn, type Fields, inside, jsonText, listIn, pathOfUri, stemOf, unixTime } from './bodies.js'
 import { editorFolders } from './task-files.js'
 import type {
   Head,
@@ -175,11 +176,13 @@ class VscodeReader implements TranscriptReader {
     if (!isRecord(value)) yield { kind: 'left-out', what: 'record', where }
     else if (Array.isArray(value['requests'])) this.session = value
     else if (value['kind'] === 0) this.session = value['v']
-    else if (!change(this.session, value)) yield { kind: 'left-out', what: `change ${String(value['kind'])}`, where }
+    else if (!change(this.session, value)) yield { kind: 'left-out', what: `change ${jsonText(value['kind'])}`, where }
   }
 
   *end(): Generator<TranscriptItem> {
-    const { session, where } = this
+    const { where } = this
+    // Each change may add levels.
+    const session = shallow(this.session)
     if (!isRecord(session)) return
     const title = textIn(session['customTitle'])
     if (!this.hasBegun || title !== this.title) {
@@ -270,8 +273,12 @@ const requestIdOf = (request: Fields, at: number): string => textIn(request['req
 /** Applies a change of the log to the session. Returns false if it has another form. */
 function change(session: unknown, { kind, k: keys, v: value, i: length }: Fields): boolean {
   if (!Array.isArray(keys) || keys.length === 0 || (kind !== 1 && kind !== 2 && kind !== 3)) return false
-  const parent: unknown = keys.slice(0, -1).reduce<unknown>((found, key) => fieldOf(found, key), session)
-  const name = String(keys.at(-1))
+  const names = keys.flatMap((key: unknown) =>
+    typeof key === 'string' || typeof key === 'number' ? [String(key)] : [],
+  )
+  if (names.length < keys.length) return false
+  const parent = names.slice(0, -1).reduce(fieldOf, session)
+  const name = names.at(-1) ?? ''
   if (typeof parent !== 'object' || parent === null || name === '__proto__') return false
   if (kind === 3) return Reflect.deleteProperty(parent, name)
   if (kind === 1) return Reflect.set(parent, name, value)
@@ -279,10 +286,8 @@ function change(session: unknown, { kind, k: keys, v: value, i: length }: Fields
   return Reflect.set(parent, name, [...before.slice(0, countIn(length) ?? before.length), ...listIn(value)])
 }
 
-const fieldOf = (value: unknown, key: unknown): unknown =>
-  typeof value === 'object' && value !== null && Object.hasOwn(value, String(key))
-    ? Reflect.get(value, String(key))
-    : undefined
+const fieldOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined
 
 const isSession = (value: unknown): boolean =>
   isRecord(value) &&
