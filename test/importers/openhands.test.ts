@@ -407,6 +407,73 @@ describe('the first version', () => {
     expect(linesOf(items)).toEqual(['1.0 assistant: I list. +event-1', '2.0 tool: a =event-1'])
   })
 
+  it('keeps the thought, the text and the usage of answers that are recorded in part', () => {
+    const unnamed = { ...model('', 'Both.', 'c1', 'c2'), id: undefined }
+    const listed = { ...unnamed, id: 'r2', choices: [{ message: { content: [{ type: 'text', text: 'Listed.' }] } }] }
+    const run = (number: number, callId: string, response: object, thought?: string): Fields =>
+      first(number, {
+        action: 'run',
+        args: { command: callId, ...(thought === undefined ? {} : { thought }) },
+        ...metadata(callId, response),
+      })
+    const items = itemsFrom(
+      read(),
+      asFile([run(1, 'c1', unnamed), run(2, 'c2', unnamed), run(3, 'c3', listed), run(4, 'c4', {}, 'I think.')]),
+    )
+    expect(linesOf(items)).toEqual([
+      '1.0 assistant: Both. +c1',
+      '2.0 assistant: null +c2',
+      '3.0 assistant: Listed. +c3',
+      '4.0 assistant: I think. +c4',
+    ])
+    const [one, two, , four] = ofKind(items, 'message')
+    expect(one?.answerId).toBeDefined()
+    expect(two?.answerId).toBe(one?.answerId)
+    expect(four?.body.toolCalls?.[0]?.function?.arguments).toBe('{"command":"c4"}')
+  })
+
+  it('keeps contents that are no texts, and the images of observations', () => {
+    const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } }
+    const items = itemsFrom(
+      read(),
+      asFile([
+        first(1, { source: 'user', action: 'message', args: { content: [{ type: 'text', text: 'go' }] } }),
+        first(2, { action: 'run', args: { command: 'ls' } }),
+        first(3, { observation: 'run', cause: 2, content: { files: 2 } }),
+        first(4, { action: 'browse', args: { url: 'u' } }),
+        first(5, { observation: 'browse', cause: 4, content: 'seen', extras: { image_urls: [image.image_url.url] } }),
+      ]),
+    )
+    expect(linesOf(items)).toEqual([
+      '1.0 user: go',
+      '2.0 assistant: null +event-2',
+      '3.0 tool: {"files":2} =event-2',
+      '4.0 assistant: null +event-4',
+      `5.0 tool: ${JSON.stringify([{ type: 'text', text: 'seen' }, image])} =event-4`,
+    ])
+  })
+
+  it('has all events if their numbers begin again, and forgets none for a reversed range', () => {
+    const said = (id: number, content: string): Fields =>
+      first(id, { source: 'user', action: 'message', args: { content } })
+    const forget = (id: number, from: number, to: number): Fields =>
+      first(id, { action: 'condensation', args: { forgotten_events_start_id: from, forgotten_events_end_id: to } })
+    const items = itemsFrom(
+      read(),
+      asFile([
+        said(0, 'one'),
+        said(1, 'two'),
+        said(1, 'two'),
+        said(0, 'three'),
+        said(1, 'four'),
+        forget(2, 1, 0),
+        forget(3, 0, 0),
+      ]),
+    )
+    expect(linesOf(items)).toEqual(['0.0 user: one', '1.0 user: two', '0.2.0 user: three', '1.2.0 user: four'])
+    expect(contexts(items)).toEqual([['0', '1', '0.2', '1.2'].map(entry), ['0', '1', '1.2'].map(entry)])
+  })
+
   it('condenses by ids or by a range, and shows only the latest summary', () => {
     const condensed = (id: number, args: object): Fields => first(id, { action: 'condensation', args })
     const items = itemsFrom(

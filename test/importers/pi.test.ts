@@ -154,6 +154,16 @@ describe('a session', () => {
     ])
   })
 
+  it('keeps an output that is no text, two calls of one id, and names a result of no call', () => {
+    const ran = { role: 'bashExecution', command: 'ls', output: { lines: 2 } }
+    expect(only(ran)).toMatchObject({ body: { content: 'Ran `ls`\n```\n{"lines":2}\n```' } })
+    const call = (path: string): object => ({ type: 'toolCall', id: 'c', name: 'read', arguments: { path } })
+    const called = { role: 'assistant', content: [{ type: 'text', text: 'I read.' }, call('a'), call('b')] }
+    expect(only(called)).toMatchObject({ body: { content: 'I read.', toolCalls: [{ id: 'c' }, { id: 'c#2' }] } })
+    const items = read([header(), message('a', null, { role: 'toolResult', content: 'lost' })])
+    expect(ofKind(items, 'damage')).toMatchObject([{ detail: 'is a result that names no call' }])
+  })
+
   it('yields an extension’s messages for the model, and skips its private data', () => {
     const items = read([
       header(),

@@ -47,6 +47,16 @@ export const argumentsOf = (value: unknown): string =>
       ? JSON.stringify(textOfValue(value))
       : textOfValue(value ?? {})
 
+/** The calls with different ids: a program may give two calls of one answer the same. */
+export function withDifferentIds(calls: readonly ToolCall[]): readonly ToolCall[] {
+  const used = new Set<string>()
+  return calls.map((call, at) => {
+    const id = used.has(call.id) ? `${call.id}#${String(at + 1)}` : call.id
+    used.add(id)
+    return { ...call, id }
+  })
+}
+
 /** A value as a content part; of a text part, only the text. */
 export const contentPart = (value: unknown): ContentPart =>
   isRecord(value) && value['type'] === 'text' && typeof value['text'] === 'string'

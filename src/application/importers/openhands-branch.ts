@@ -22,7 +22,6 @@ export interface Step {
 
 export interface Branch {
   readonly has: (id: string) => boolean
-  readonly ids: () => Iterable<string>
   readonly tip: () => string | undefined
   readonly nodes: () => readonly Node[]
   /** The switch from the tip to another event; undefined is the position before the first event. */
@@ -42,7 +41,6 @@ export function createBranch(): Branch {
   }
   return {
     has: (id) => known.has(id),
-    ids: () => known.keys(),
     tip: () => path.at(-1)?.id,
     nodes: () => path,
     stepTo: (id) => {

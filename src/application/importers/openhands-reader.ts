@@ -5,10 +5,10 @@
  * A condensation names the events to forget, and the index of the summary in the remaining events.
  */
 import { isRecord } from '../../lib/is-record.js'
-import { canonicalJson } from '../../domain/values/hash.js'
+import { canonicalJson, sha256 } from '../../domain/values/hash.js'
 import type { MessageBody } from '../../domain/values/message.js'
 import { textIn } from '../../lib/text-in.js'
-import { refusalOf, timeIn, type Fields, linePlace } from './bodies.js'
+import { jsonText, refusalOf, timeIn, type Fields, linePlace } from './bodies.js'
 import type { ContentId } from './content-id.js'
 import { createRecentItems } from './recent-items.js'
 import { createBranch, type Node, type Step } from './openhands-branch.js'
@@ -122,6 +122,8 @@ class OpenHandsReader implements TranscriptReader {
   private isFirstVersion = false
   private trigger: CompactionItem['trigger'] = 'auto'
   private lastWhere: SourceLocation | undefined
+  /** The ids of the events of the first version by their number, and by the hash of each event with it. */
+  private readonly numbered = new Map<string, Map<string, string>>()
 
   constructor(private readonly contentId: ContentId) {}
 
@@ -272,17 +274,36 @@ class OpenHandsReader implements TranscriptReader {
     )
   }
 
+  /** The id of an event of the first version. Its numbers may begin again, and an event may be written twice. */
+  private idOf(event: V0Event): string {
+    const number = String(event.id)
+    const ids = this.numbered.get(number) ?? new Map<string, string>()
+    this.numbered.set(number, ids)
+    const hash = sha256(jsonText(event))
+    const id = ids.get(hash) ?? (ids.size === 0 ? number : `${number}.${String(ids.size + 1)}`)
+    ids.set(hash, id)
+    return id
+  }
+
+  /** A condensation with the ids of the newest events that have its numbers. */
+  private condensationIn(event: V0Event): Condensation {
+    const condensation = condensationOfV0(event, this.numbered.keys())
+    const newest = (number: string): string => [...(this.numbered.get(number)?.values() ?? [])].at(-1) ?? number
+    return { ...condensation, forgotten: new Set([...condensation.forgotten].map(newest)) }
+  }
+
   private *takeV0(event: V0Event, where: SourceLocation): Generator<TranscriptItem> {
     if (event.action === 'condensation_request') this.trigger = triggerOf(undefined, event.source)
+    const id = this.idOf(event)
     const message = messageOfV0(event, this.past)
     const isCondensation = event.action === 'condensation'
     yield* this.add(
       {
-        id: String(event.id),
+        id,
         node: {
           isMessage: message !== undefined,
           hasPlace: hasPlace(event),
-          condensation: isCondensation ? condensationOfV0(event, this.branch.ids()) : undefined,
+          condensation: isCondensation ? this.condensationIn(event) : undefined,
         },
         parent: undefined,
         message,

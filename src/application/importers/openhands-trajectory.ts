@@ -4,11 +4,12 @@
  */
 import { isRecord } from '../../lib/is-record.js'
 import { z } from 'zod'
-import type { MessageBody, ToolCall } from '../../domain/values/message.js'
+import { sha256 } from '../../domain/values/hash.js'
+import type { ContentPart, MessageBody, ToolCall } from '../../domain/values/message.js'
 import { knownUsage } from './message-items.js'
 import { textIn } from '../../lib/text-in.js'
-import { contentOf, countIn, exitCodeIn, inside, timeIn, type Fields } from './bodies.js'
-import { argumentsOf, toContentPart, textPart } from './content-part.js'
+import { contentOf, countIn, exitCodeIn, inside, jsonText, listIn, timeIn, type Fields } from './bodies.js'
+import { argumentsOf, contentParts, toContentPart } from './content-part.js'
 import { eventIdIn, type Condensation, type EventMessage } from './openhands-events.js'
 import type { Usage } from './transcript.js'
 
@@ -28,7 +29,7 @@ export const v0Schema = z.looseObject({
   observation: text,
   cause: z.number().int().nonnegative().optional().catch(undefined),
   args: fields,
-  content: anyText,
+  content: z.unknown().optional(),
   extras: fields,
   tool_call_metadata: metadataSchema.optional().catch(undefined),
 })
@@ -65,6 +66,8 @@ function usageIn(response: Fields): Usage | undefined {
   })
 }
 
+const ANSWER_ID_LENGTH = 16
+
 const answerSchema = z.looseObject({
   id: text,
   model: text,
@@ -78,21 +81,21 @@ interface Answer {
   readonly id: string | undefined
   readonly model: string | undefined
   readonly usage: Usage | undefined
-  readonly content: string | undefined
+  readonly parts: readonly ContentPart[]
   readonly calls: readonly unknown[]
 }
 
 function answerIn(response: Fields): Answer {
   const parsed = answerSchema.safeParse(response)
   const { id, model, choices } = parsed.success ? parsed.data : {}
-  const message = choices?.[0]?.message ?? {}
-  const { content, tool_calls: calls } = message
+  const message = choices?.[0]?.message
   return {
-    id,
+    // Each action of an answer repeats it, so an answer without an id is recognized by its content.
+    id: id ?? (message === undefined ? undefined : sha256(jsonText(response)).slice(0, ANSWER_ID_LENGTH)),
     model,
     usage: usageIn(response),
-    content: textIn(content),
-    calls: Array.isArray(calls) ? calls : [],
+    parts: contentParts(message?.['content']),
+    calls: listIn(message?.['tool_calls']),
   }
 }
 
@@ -116,9 +119,11 @@ function actionOfAnswer(event: V0Event, past: V0Past): MessageV0 | undefined {
   const answer = answerIn(metadata.model_response ?? {})
   const isEmitted = answer.id !== undefined && past.answers.has(answer.id)
   if (answer.id !== undefined) past.answers.add(answer.id)
-  const call = callIn(answer.calls, id, metadata.function_name ?? event.action ?? 'unknown', event.args)
+  const { thought, ...args } = event.args ?? {}
+  const call = callIn(answer.calls, id, metadata.function_name ?? event.action ?? 'unknown', args)
+  const parts = answer.parts.length > 0 ? answer.parts : contentParts(thought)
   return {
-    body: { role: 'assistant', content: isEmitted ? null : (answer.content ?? null), toolCalls: [call] },
+    body: { role: 'assistant', content: isEmitted || parts.length === 0 ? null : contentOf(parts), toolCalls: [call] },
     at: at(event),
     answerId: answer.id,
     model: answer.model,
@@ -131,17 +136,27 @@ function actionAlone(event: V0Event, past: V0Past): MessageV0 {
   past.calls.add(event.id)
   const { thought, ...args } = event.args ?? {}
   const call = callIn([], generatedCallId(event.id), event.action ?? 'unknown', args)
-  return { body: { role: 'assistant', content: textIn(thought) ?? null, toolCalls: [call] }, at: at(event) }
+  const parts = contentParts(thought)
+  return {
+    body: { role: 'assistant', content: parts.length === 0 ? null : contentOf(parts), toolCalls: [call] },
+    at: at(event),
+  }
 }
 
-function messageBody(role: 'user' | 'assistant', event: V0Event): MessageBody {
-  const urls = event.args?.['image_urls']
-  const images = Array.isArray(urls) ? urls.map((url: unknown) => ({ type: 'image_url', image_url: { url } })) : []
-  const content = textIn(event.args?.['content']) ?? event.message ?? ''
-  return { role, content: contentOf([textPart(content), ...images.map(toContentPart)]) }
-}
+/** The images in the arguments of an action, or in the extras of an observation. */
+const imagesIn = (holder: Fields | undefined): readonly ContentPart[] =>
+  listIn(holder?.['image_urls']).map((url) => toContentPart({ type: 'image_url', image_url: { url } }))
 
-/** Actions that the model neither performs nor sees. */
+/** The content of the first of these values that has one. */
+const firstContent = (...values: readonly unknown[]): readonly ContentPart[] =>
+  values.map(contentParts).find((parts) => parts.length > 0) ?? []
+
+const messageBody = (role: 'user' | 'assistant', { args, message }: V0Event): MessageBody => ({
+  role,
+  content: contentOf([...firstContent(args?.['content'], message), ...imagesIn(args)]),
+})
+
+/** Actions that are no message. */
 const SILENT_ACTIONS = new Set(['change_agent_state', 'null', 'recall', 'condensation', 'condensation_request'])
 const SILENT_OBSERVATIONS = new Set(['agent_state_changed', 'null', 'loop_detection'])
 
@@ -149,8 +164,8 @@ function messageOfAction(event: V0Event, past: V0Past): MessageV0 | undefined {
   const { action, source } = event
   if (action === undefined || SILENT_ACTIONS.has(action)) return undefined
   if (action === 'system') {
-    const content = textIn(event.args?.['content'])
-    return content === undefined ? undefined : { body: { role: 'system', content }, at: at(event) }
+    const parts = contentParts(event.args?.['content'])
+    return parts.length === 0 ? undefined : { body: { role: 'system', content: contentOf(parts) }, at: at(event) }
   }
   if (action === 'message') {
     if (source === 'user') return { body: messageBody('user', event), at: at(event) }
@@ -185,7 +200,10 @@ function messageOfObservation(event: V0Event, past: V0Past): MessageV0 | undefin
     return content === '' ? undefined : { body: { role: 'user', content }, at: at(event), byProgram: true }
   }
   const outputs = extras?.['outputs']
-  const content = textIn(isRecord(outputs) ? outputs['content'] : undefined) ?? event.content ?? event.message ?? ''
+  const content = contentOf([
+    ...firstContent(inside(outputs, 'content'), event.content, event.message),
+    ...imagesIn(extras),
+  ])
   const failed = observation === 'error' || observation === 'user_rejected'
   const rest = {
     at: at(event),
@@ -223,7 +241,7 @@ export function condensationOfV0(event: V0Event, known: Iterable<string>): Conde
   const { forgotten_event_ids: ids, summary, summary_offset: offset, ...rest } = parsed.success ? parsed.data : {}
   const { forgotten_events_start_id: first, forgotten_events_end_id: last } = rest
   const range =
-    typeof first === 'number' && typeof last === 'number'
+    typeof first === 'number' && typeof last === 'number' && first <= last
       ? [String(first), ...[...known].filter((id) => Number(id) >= first && Number(id) <= last), String(last)]
       : []
   return {

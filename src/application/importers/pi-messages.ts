@@ -7,7 +7,7 @@ import type { ContentPart, MessageBody, ToolCall } from '../../domain/values/mes
 import { knownUsage } from './message-items.js'
 import { textIn } from '../../lib/text-in.js'
 import { contentOf, countIn, exitCodeIn, inside, jsonText, timeIn, type Fields } from './bodies.js'
-import { argumentsOf, toContentPart, textPart } from './content-part.js'
+import { argumentsOf, toContentPart, textPart, withDifferentIds } from './content-part.js'
 import type { Usage } from './transcript.js'
 
 /** A message of pi. */
@@ -64,7 +64,7 @@ function fromAssistant(message: Fields): Omit<PiMessage, 'at'> {
   const parts: readonly unknown[] = Array.isArray(content) ? content : partsOf(content)
   const calls = parts.map(callOf)
   const contentParts = parts.filter((_part, at) => calls[at] === undefined).map(partOf)
-  const toolCalls = calls.filter((call) => call !== undefined)
+  const toolCalls = withDifferentIds(calls.filter((call) => call !== undefined))
   const model = textIn(message['model'])
   const usage = usageOf(message['usage'])
   return {
@@ -98,11 +98,11 @@ function fromSystem(message: Fields): MessageBody {
 
 /** A shell command that the user ran, in the words in which pi reports it to the model. */
 function commandText(message: Fields): string {
-  const output = textIn(message['output'])
+  const output = jsonText(message['output'] ?? '')
   const code = message['exitCode']
   const file = textIn(message['fullOutputPath'])
   return [
-    `Ran \`${jsonText(message['command'] ?? '')}\`\n${output === undefined ? '(no output)' : `\`\`\`\n${output}\n\`\`\``}`,
+    `Ran \`${jsonText(message['command'] ?? '')}\`\n${output === '' ? '(no output)' : `\`\`\`\n${output}\n\`\`\``}`,
     ...(message['cancelled'] === true
       ? ['(command cancelled)']
       : typeof code === 'number' && code !== 0
@@ -163,7 +163,7 @@ function messageByRole(message: Fields, role: string): Omit<PiMessage, 'at'> | u
   }
 }
 
-/** The chat message; undefined if the model does not receive it or its role is unknown. */
+/** The chat message; undefined if the model does not receive it, its role is unknown, or a result names no call. */
 export function messageIn(value: unknown): PiMessage | undefined {
   const parsed = messageSchema.safeParse(value)
   if (!parsed.success || !isRecord(value)) return undefined

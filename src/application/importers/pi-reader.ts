@@ -273,7 +273,9 @@ function itemOf(state: State, entry: Entry, value: Fields): TranscriptItem {
       state.model = message?.model ?? state.model
       if (message !== undefined) return messageItem(entry, message, at)
       const role = isRecord(value['message']) ? textIn(value['message']['role']) : undefined
-      return leftOut(`message/${role ?? 'unknown'}`, where)
+      return role === 'toolResult'
+        ? { kind: 'damage', detail: 'is a result that names no call', isCut: false, where }
+        : leftOut(`message/${role ?? 'unknown'}`, where)
     }
     case 'custom_message':
       return messageItem(entry, customMessage(value['content'], at), at)
