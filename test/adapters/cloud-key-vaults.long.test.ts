@@ -204,20 +204,3 @@ describe.each(CLOUDS)('$name', (cloud) => {
     }
   })
 })
-
-describe('a package that is not installed', () => {
-  const name: string = 'context-ledger-not-installed'
-  const missing = async (): Promise<never> => {
-    await import(name)
-    throw new Error('it is installed')
-  }
-  it.each([
-    ['@aws-sdk/client-kms', createAwsKms({ key: 'arn:aws:kms:r:1:key/1' }, missing)],
-    ['@google-cloud/kms', createGcpKms({ key: 'projects/p' }, missing)],
-    ['@azure/keyvault-keys', createAzureKms({ key: 'https://v/keys/k/1' }, { keys: missing, identity: missing })],
-  ])('%s is named with the command that installs it', async (packageName, envelope) => {
-    await expect(envelope.seal('cl-a-1', new Uint8Array(32))).rejects.toMatchObject({
-      message: expect.stringContaining(`npm install ${packageName}`),
-    })
-  })
-})

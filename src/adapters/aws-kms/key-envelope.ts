@@ -8,10 +8,11 @@ import {
   emptyAnswer,
   ENVELOPE_TIMEOUT_MS,
   loadPackage,
+  openedOnce,
   sealedBytes,
   type EnvelopeOptions,
   type PackageError,
-} from '../envelope-call.js'
+} from '../cloud-kms-call.js'
 
 type Sdk = typeof import('@aws-sdk/client-kms')
 
@@ -37,7 +38,7 @@ const explain = (error: unknown): PackageError => ({
 
 class AwsKms implements KeyEnvelope {
   readonly name: string
-  private opened: Promise<{ readonly sdk: Sdk; readonly client: KMSClient }> | undefined
+  private readonly opened = openedOnce(() => this.connect())
 
   constructor(
     private readonly options: EnvelopeOptions,
@@ -71,10 +72,8 @@ class AwsKms implements KeyEnvelope {
   private async call<Result>(
     work: (opened: { readonly sdk: Sdk; readonly client: KMSClient }, signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
-    this.opened ??= this.connect()
-    const opened = await this.opened
-    return await callEnvelope(this.name, this.options.timeoutMs ?? ENVELOPE_TIMEOUT_MS, explain, (signal) =>
-      work(opened, signal),
+    return await callEnvelope(this.name, this.options.timeoutMs ?? ENVELOPE_TIMEOUT_MS, explain, async (signal) =>
+      work(await this.opened(), signal),
     )
   }
 

@@ -16,7 +16,7 @@ import {
   sealedBytes,
   type EnvelopeOptions,
   type PackageError,
-} from '../envelope-call.js'
+} from '../cloud-kms-call.js'
 
 type Keys = typeof import('@azure/keyvault-keys')
 type Identity = typeof import('@azure/identity')
@@ -92,9 +92,8 @@ class AzureKms implements KeyEnvelope {
     version: string,
     work: (client: CryptographyClient, signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
-    const client = await this.client(version)
-    return await callEnvelope(this.name, this.options.timeoutMs ?? ENVELOPE_TIMEOUT_MS, explain, (signal) =>
-      work(client, signal),
+    return await callEnvelope(this.name, this.options.timeoutMs ?? ENVELOPE_TIMEOUT_MS, explain, async (signal) =>
+      work(await this.client(version), signal),
     )
   }
 

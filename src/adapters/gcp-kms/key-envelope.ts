@@ -13,10 +13,11 @@ import {
   emptyAnswer,
   ENVELOPE_TIMEOUT_MS,
   loadPackage,
+  openedOnce,
   sealedBytes,
   type EnvelopeOptions,
   type PackageError,
-} from '../envelope-call.js'
+} from '../cloud-kms-call.js'
 
 type Sdk = typeof import('@google-cloud/kms')
 
@@ -68,7 +69,7 @@ function jsonOf(text: unknown): unknown {
 
 class GcpKms implements KeyEnvelope {
   readonly name: string
-  private opened: Promise<KeyManagementServiceClient> | undefined
+  private readonly opened = openedOnce(() => this.connect())
 
   constructor(
     private readonly options: EnvelopeOptions,
@@ -108,8 +109,7 @@ class GcpKms implements KeyEnvelope {
   ): Promise<Result> {
     const timeoutMs = this.options.timeoutMs ?? ENVELOPE_TIMEOUT_MS
     return await callEnvelope(this.name, timeoutMs, explain, async () => {
-      this.opened ??= this.connect()
-      const client = await this.opened
+      const client = await this.opened()
       await this.authenticate(client)
       return await work(client, limitsOf(timeoutMs))
     })

@@ -1,4 +1,7 @@
-/** Calls of the packages of clouds: they are loaded when they are used, limited in time, and fail as a key vault does. */
+/**
+ * Calls of the key services of clouds, through their packages: these are loaded when they are used. A call is limited in
+ * time, and fails as a key vault does.
+ */
 import { withinTime } from '../lib/within-time.js'
 import { isKeyVaultError, keyVaultError, type KeyVaultErrorKind } from '../ports/key-vault.js'
 import { codeOf, sentenceOf } from '../ports/store-error.js'
@@ -11,8 +14,6 @@ const MAX_SENTENCE = 300
 /** Codes of `import` and `require`. */
 const NOT_FOUND: ReadonlySet<string> = new Set(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'])
 
-const SEALED = /^[A-Za-z0-9+/]+={0,2}$/u
-
 export interface EnvelopeOptions {
   /** The key, as its service names it. */
   readonly key: string
@@ -20,17 +21,33 @@ export interface EnvelopeOptions {
   readonly timeoutMs?: number | undefined
 }
 
-/** Loads an optional package. The error for one that is missing names the command that installs it. */
+/** Loads an optional package, within a call. The error for one that is missing names the command that installs it. */
 export async function loadPackage<Module>(name: string, load: () => Promise<Module>): Promise<Module> {
   try {
     return await load()
   } catch (error) {
-    if (!NOT_FOUND.has(codeOf(error) ?? '')) throw error
+    // A package that is installed may lack one that it needs itself.
+    if (!NOT_FOUND.has(codeOf(error) ?? '') || !sentenceOf(error).includes(`'${name}'`)) throw error
     throw keyVaultError(
       'KeyVaultUnavailable',
-      `keys needs the package ${name}, which is not installed: npm install ${name}`,
+      `the key vault needs the package ${name}, which is not installed: npm install ${name}`,
       error,
     )
+  }
+}
+
+/** Returns the value of `open`, which it calls once, and again after a failure. */
+export function openedOnce<Value>(open: () => Promise<Value>): () => Promise<Value> {
+  let opened: Promise<Value> | undefined
+  return async () => {
+    opened ??= open()
+    const current = opened
+    try {
+      return await current
+    } catch (error) {
+      if (opened === current) opened = undefined
+      throw error
+    }
   }
 }
 
@@ -67,6 +84,8 @@ export const emptyAnswer = (vault: string): Error =>
 
 /** The bytes of a sealed text. Rejects a text that no service wrote before a call is made for it. */
 export function sealedBytes(vault: string, sealed: string): Buffer {
-  if (!SEALED.test(sealed)) throw keyVaultError('WrappedKeyDamaged', `a key was not sealed by ${vault}`)
-  return Buffer.from(sealed, 'base64')
+  const bytes = Buffer.from(sealed, 'base64')
+  if (bytes.length === 0 || bytes.toString('base64') !== sealed)
+    throw keyVaultError('WrappedKeyDamaged', `a key was not sealed by ${vault}`)
+  return bytes
 }
