@@ -5,7 +5,7 @@
 import { either as E } from 'fp-ts'
 import { LRUCache } from 'lru-cache'
 import { contextIn, type Context } from '../../domain/compaction/context.js'
-import { callName, CallPairing } from '../../domain/conversation/call-groups.js'
+import { CallPairing, toolOfCall } from '../../domain/conversation/call-groups.js'
 import type { ToolCall } from '../../domain/values/message.js'
 import type { Conversation } from '../../domain/conversation/conversation.js'
 import { Fold } from '../../domain/conversation/evolve.js'
@@ -229,7 +229,7 @@ export class ExposureReader {
     if (found.size === 0) return
     this.messages.set(messageId, found)
     if (toolCallId === undefined) return
-    const tool = answered === undefined ? undefined : callName(answered.call)
+    const tool = answered === undefined ? undefined : toolOfCall(answered.call).name
     const repeated = new Set([...found].filter((name) => this.bySecret.has(name)))
     this.note(repeated, ({ toolResults }) =>
       toolResults.push({ revision, messageId, ...(tool === undefined ? {} : { tool }) }),

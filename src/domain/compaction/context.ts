@@ -4,7 +4,7 @@
  * function of the state.
  */
 import { either as E } from 'fp-ts'
-import { callName } from '../conversation/call-groups.js'
+import { toolOfCall } from '../conversation/call-groups.js'
 import { joinParts, type ViewPart } from '../conversation/clip-archive.js'
 import { withView } from '../conversation/with-view.js'
 import type { ContextState, Conversation } from '../conversation/conversation.js'
@@ -371,7 +371,7 @@ function adaptedIn(shown: readonly Pick<Rendered, 'body' | 'source'>[]): Pick<Co
 const openCallsOf = (open: Arrangement['open']): Pick<Context, 'openCalls'> =>
   open.length === 0
     ? {}
-    : { openCalls: open.map(({ call, messageId }) => ({ callId: call.id, name: callName(call), messageId })) }
+    : { openCalls: open.map(({ call, messageId }) => ({ callId: call.id, name: toolOfCall(call).name, messageId })) }
 
 /** The text of the view in a context; undefined if it shows none. */
 export function viewText({ messages, viewAt, viewOffset = 0 }: Context): string | undefined {

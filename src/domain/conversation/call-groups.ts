@@ -80,22 +80,30 @@ export function resultsByCall<Call extends { readonly id: string }, Message exte
   return results
 }
 
-/** Whether the last message with this call id, from the end of a list, is the call: then it has no result yet. */
+/**
+ * The same as `isOpen` of a pairing that has taken these messages. The newest message with the id decides, so the messages
+ * before it are not read.
+ */
 export function isOpenCall(
-  newestFirst: Iterable<Omit<CallingMessage<{ readonly id: string }>, 'role'>>,
+  newestFirst: Iterable<CallingMessage<{ readonly id: string }>>,
   callId: string,
 ): boolean | undefined {
-  for (const { toolCalls, toolCallId } of newestFirst) {
-    if (toolCallId === callId) return false
-    if (toolCalls?.some(({ id }) => id === callId) === true) return true
+  for (const message of newestFirst) {
+    const { toolCalls, toolCallId } = message
+    if (toolCallId !== callId && toolCalls?.some(({ id }) => id === callId) !== true) continue
+    const pairing = new CallPairing()
+    pairing.take(message, undefined)
+    const isOpen = pairing.isOpen(callId)
+    if (isOpen !== undefined) return isOpen
   }
   return undefined
 }
 
+/** A message with calls, and the first result of each of them. */
 export interface CallGroup<Call = ToolCall> {
   /** Index of the message with the calls. */
   readonly call: number
-  /** Indexes of the results, in order. */
+  /** Indexes of these results, in order. */
   readonly results: number[]
   /** Calls that have no result yet. */
   readonly open: Call[]
@@ -103,7 +111,7 @@ export interface CallGroup<Call = ToolCall> {
 
 export interface CallGroups<Call = ToolCall> {
   readonly groups: readonly CallGroup<Call>[]
-  /** Indexes of results whose call is not among these messages. */
+  /** Indexes of results in no group: their call is not among these messages, or has an earlier result. */
   readonly strays: ReadonlySet<number>
 }
 
@@ -128,8 +136,8 @@ export function callGroups<Call extends { readonly id: string }>(
 }
 
 /**
- * An entry of a list in which each call is followed by its results: the index of a message, of a result without its
- * call, or of a message with a call that has no result.
+ * An entry of a list of messages in the order of an API. `message`: the message at an index. `stray`: the result at an
+ * index, which is in no group. `open`: a call of the message at an index that has no result.
  */
 export type PlacedMessage =
   | { readonly kind: 'message'; readonly at: number }
@@ -137,8 +145,8 @@ export type PlacedMessage =
   | { readonly kind: 'open'; readonly at: number; readonly call: ToolCall }
 
 /**
- * The order in which an API takes messages: a call directly before its results, and before its calls that have no
- * result. The entries of a group are one unit; every other message is a unit of its own.
+ * Messages in the order in which an API takes them, in units. Each call is followed by its results, then by entries for
+ * its calls without one. The entries of a group are one unit; every other message is a unit of its own.
  */
 export function placedMessages(messages: readonly MessageBody[]): readonly (readonly PlacedMessage[])[] {
   const { groups, strays } = callGroups(messages)
@@ -159,7 +167,10 @@ export function placedMessages(messages: readonly MessageBody[]): readonly (read
   })
 }
 
-/** Display name of a call. */
+/**
+ * The name of a called function, and the type of any other call. Events and requests to models have it, so it does not
+ * change; `toolOfCall` has the names of all tools.
+ */
 export const callName = (call: ToolCall): string => call.function?.name ?? call.type
 
 /**

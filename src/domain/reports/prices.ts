@@ -153,3 +153,9 @@ export function totalOf(charges: Iterable<Charge>): Cost[] {
     a.currency < b.currency ? -1 : 1,
   )
 }
+
+const MICROS = 1_000_000
+
+/** An amount for people, with four decimals if it is small. */
+export const moneyText = (costMicros: number, currency: string): string =>
+  `${(costMicros / MICROS).toFixed(costMicros < MICROS / 10 ? 4 : 2)} ${currency}`

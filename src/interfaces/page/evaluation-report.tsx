@@ -1,6 +1,6 @@
-/** An evaluation as a single file: cost, kept items and adopt command of each candidate. */
+/** The HTML file of `evaluate --html`: cost, kept items and adopt command of each candidate. */
 import type { Child } from 'hono/jsx'
-import { tokensOf } from '../../domain/reports/prices.js'
+import { moneyText, tokensOf } from '../../domain/reports/prices.js'
 import { KIND_NAMES, KEPT_KINDS } from '../../application/loss-report/kept.js'
 import { percent } from '../../domain/text/count.js'
 import type { EvaluatedCandidate, Evaluation } from '../../library/ledger.js'
@@ -19,8 +19,12 @@ export interface EvaluationReportOptions {
 
 function costText({ spent }: EvaluatedCandidate, currency: string | undefined): string {
   const { costMicros } = spent
-  return costMicros === undefined || currency === undefined ? '' : `${(costMicros / 1_000_000).toFixed(4)} ${currency}`
+  return costMicros === undefined || currency === undefined ? '' : moneyText(costMicros, currency)
 }
+
+/** The smallest and the largest value of the conversations. */
+const rangeText = (least: number, most: number): string =>
+  least === most ? count(most) : `${count(least)} to ${count(most)}`
 
 function CostTable({ evaluation }: { evaluation: Evaluation }): Child {
   const { candidates, currency, conversationIds } = evaluation
@@ -47,7 +51,7 @@ function CostTable({ evaluation }: { evaluation: Evaluation }): Child {
           count(tokensOf(spent)),
           costText(candidate, currency),
           measures === undefined ? '' : count(Math.round(measures.figures.contextTokens / conversationIds.length)),
-          measures === undefined ? '' : count(measures.budget.most.softLimit),
+          measures === undefined ? '' : rangeText(measures.budget.least.softLimit, measures.budget.most.softLimit),
           measures === undefined ? '' : count(measures.figures.cycles),
           count(reused),
         ]
@@ -109,9 +113,19 @@ function FailureList({ candidates }: { candidates: readonly EvaluatedCandidate[]
   )
 }
 
+/** Whether the figures of the candidates can be compared: only of those that finished, if there are two. */
+function BudgetLine({ evaluation: { candidates, hasEqualBudgets } }: { evaluation: Evaluation }): Child {
+  if (candidates.filter(({ measures }) => measures !== undefined).length < 2) return null
+  return hasEqualBudgets ? (
+    <p>The candidates that finished have the same token budget in each conversation.</p>
+  ) : (
+    <p class="note warn">The token budgets differ, so the figures of these candidates are not directly comparable.</p>
+  )
+}
+
 /** The report, as the text of a file. */
 export async function evaluationReportOf({ evaluation, adoptCommands, now }: EvaluationReportOptions): Promise<string> {
-  const { candidates, conversationIds, messages, hasEqualBudgets } = evaluation
+  const { candidates, conversationIds, messages, isStopped } = evaluation
   return await documentOf(
     'Evaluation of compactions',
     <>
@@ -120,13 +134,8 @@ export async function evaluationReportOf({ evaluation, adoptCommands, now }: Eva
         {many(candidates.length, 'candidate')} over {many(conversationIds.length, 'conversation')} with{' '}
         {many(messages, 'message')}. Written <Time at={now.toISOString()} /> UTC.
       </p>
-      {hasEqualBudgets ? (
-        <p>All candidates have the same token budget.</p>
-      ) : (
-        <p class="note warn">
-          The token budgets differ, so the figures of these candidates are not directly comparable.
-        </p>
-      )}
+      {isStopped ? <p class="note warn">The evaluation was stopped before all candidates were tried.</p> : null}
+      <BudgetLine evaluation={evaluation} />
       <h2>Cost</h2>
       <p class="muted">Context tokens are the mean over the final contexts of the conversations.</p>
       <CostTable evaluation={evaluation} />

@@ -7,9 +7,10 @@ import { readQuestions } from '../editions/questions.js'
 import { CommandExit, EXIT } from '../errors.js'
 import type { CommandArgs } from '../command-args.js'
 import { count, line, many, note, noteColours, printable } from '../output.js'
+import { moneyText } from '../../../domain/reports/prices.js'
 import { toWire } from '../../../domain/values/revision.js'
 import { startProgress, type Progress } from '../progress.js'
-import { boundsOf, money, onceApproved } from '../replay/estimate.js'
+import { boundsOf, onceApproved } from '../replay/estimate.js'
 import {
   documentOfEvaluation,
   documentOfEvaluationEstimate,
@@ -50,7 +51,7 @@ function progressOf(currency: string | undefined): {
         void stop()
         bar = startProgress(`${String(number)} of ${String(candidates)}`, messagesOf)
       }
-      const cost = costMicros === undefined || currency === undefined ? '' : `, ${money(costMicros, currency)}`
+      const cost = costMicros === undefined || currency === undefined ? '' : `, ${moneyText(costMicros, currency)}`
       const text = `${printable(candidate)}: ${count(messages)} of ${many(messagesOf, 'message')}, ${many(calls, 'call')}, ${many(tokensOf(progress), 'token')}${cost}`
       void show(bar, messages, text, secondsLeft)
     },

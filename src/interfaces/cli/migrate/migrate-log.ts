@@ -19,7 +19,7 @@ import type { LogSource, LogTarget } from '../../../ports/log-copy.js'
 import type { OperatingKind, OperatingState } from '../../../ports/operating-state.js'
 import type { ProofStore } from '../../../ports/proof-store.js'
 import type { TextKeys } from '../../../application/sealing/text-keys.js'
-import { KeyCopy, keysSentence, rejectPending, type CopiedKeys, type ErasableLog } from './copy-erasable.js'
+import { KeyCopy, keysSentence, rejectPending, type CopiedKeys, type ErasableLog } from './copy-keys-of-log.js'
 import { CommandExit, EXIT } from '../errors.js'
 import { watchInterrupt } from '../interrupt.js'
 import { colours, count, line, many, note, noteColours, printable } from '../output.js'
@@ -251,7 +251,7 @@ async function endsOf(
       source,
       target,
       ...state,
-      keys: await KeyCopy.between({ name: from.name, ...from.erasable }, { name: to.name, ...to.erasable }),
+      keys: await KeyCopy.checked({ name: from.name, ...from.erasable }, { name: to.name, ...to.erasable }),
     }
   if (command.erasable !== true)
     throw new LedgerError('Usage', `${to.name} is erasable: pass --erasable, so that every text is encrypted`)
@@ -293,7 +293,7 @@ export async function runMigrateLog(command: MigrateLogCommand, places: LogPlace
           progress.update(shareOf(at), `${at.doing}, ${many(at.events, 'event')}`)
         },
       })
-      const copiedKeys = copied.difference === undefined ? await keys?.complete() : undefined
+      const copiedKeys = copied.difference === undefined ? await keys?.copyAgain() : undefined
       const { proofs } = ends
       const checkpoints =
         copied.difference === undefined && proofs !== undefined

@@ -4,7 +4,7 @@
  * alike.
  */
 import { LedgerError } from '../../../lib/ledger-error.js'
-import { priceOf, tokensOf } from '../../../domain/reports/prices.js'
+import { moneyText, priceOf, tokensOf } from '../../../domain/reports/prices.js'
 import { pricesOf } from '../config/prices.js'
 import type { EditionBound, EditionSpending, Ledger, Price, ReplayEstimate } from '../../../library/ledger.js'
 import { sentenceOfProblem } from '../../../library/problem.js'
@@ -19,10 +19,6 @@ import { idWithTitle } from '../titles.js'
 
 /** Maximum number of failures that are printed. */
 export const MAX_PRINTED_FAILURES = 10
-const MICROS = 1_000_000
-
-export const money = (costMicros: number, currency: string): string =>
-  `${(costMicros / MICROS).toFixed(costMicros < MICROS / 10 ? 4 : 2)} ${currency}`
 
 /** The price of the configured model. */
 export async function configuredPrice(
@@ -47,7 +43,7 @@ export async function configuredPrice(
 
 /** "98,774 tokens (0.0250 USD)"; without a price only the tokens. */
 export const spentOf = ({ costMicros, ...usage }: EditionSpending, currency: string | undefined): string =>
-  `${many(tokensOf(usage), 'token')}${costMicros === undefined || currency === undefined ? '' : ` (${money(costMicros, currency)})`}`
+  `${many(tokensOf(usage), 'token')}${costMicros === undefined || currency === undefined ? '' : ` (${moneyText(costMicros, currency)})`}`
 
 async function showEstimate(ledger: Pick<Ledger, 'list'>, estimate: ReplayEstimate): Promise<void> {
   const {
@@ -70,7 +66,7 @@ async function showEstimate(ledger: Pick<Ledger, 'list'>, estimate: ReplayEstima
   const cost =
     estimate.costMicros === undefined || estimate.currency === undefined
       ? ''
-      : `, ${money(estimate.costMicros, estimate.currency)}`
+      : `, ${moneyText(estimate.costMicros, estimate.currency)}`
   await line(
     `at most ${many(calls, 'model call')}, ${count(promptTokens)} prompt tokens and ${count(completionTokens)} completion tokens${cost} (if every summary has its maximum length; failed calls are extra)`,
   )

@@ -3,7 +3,7 @@
  * progress, and suggests the next commands.
  */
 import { LedgerError } from '../../../lib/ledger-error.js'
-import { tokensOf } from '../../../domain/reports/prices.js'
+import { moneyText, tokensOf } from '../../../domain/reports/prices.js'
 import type { Ledger, Price, Replay, ReplayEstimate, ReplayOptions } from '../../../library/ledger.js'
 import { sentenceOfProblem } from '../../../library/problem.js'
 import { titlesOf, type Titles } from '../../../library/titles.js'
@@ -13,7 +13,6 @@ import { CommandExit, EXIT } from '../errors.js'
 import {
   boundsOf,
   documentOfEstimate,
-  money,
   MAX_PRINTED_FAILURES,
   onceApproved,
   configuredPrice,
@@ -69,7 +68,7 @@ async function replayWithProgress(
         const cost =
           costMicros === undefined || request.price === undefined
             ? ''
-            : `, ${money(costMicros, request.price.currency)}`
+            : `, ${moneyText(costMicros, request.price.currency)}`
         const text = `${count(conversationsDone)} of ${many(conversations, 'conversation')}, ${count(messages)} of ${many(messagesOf, 'message')}, ${many(calls, 'call')}, ${many(tokensOf({ promptTokens, completionTokens }), 'token')}${cost}`
         void show(messages, messagesOf, text, secondsLeft)
       },
@@ -115,7 +114,7 @@ async function showReplay(
     await line(colours.yellow(`… and ${many(stopped.length - MAX_PRINTED_FAILURES, 'more conversation')}`))
   if (ended === 'bound' && noRoom !== undefined) {
     const isCost = noRoom.of === 'cost' && price !== undefined
-    const amountText = (amount: number): string => (isCost ? money(amount, price.currency) : many(amount, 'token'))
+    const amountText = (amount: number): string => (isCost ? moneyText(amount, price.currency) : many(amount, 'token'))
     await line(
       colours.yellow(
         `the limit of ${amountText(noRoom.bound)} does not allow the next call: ${amountText(noRoom.spent)} are spent, and the call may take ${amountText(noRoom.asked)}. To continue, run the same command with a higher ${isCost ? '--max-cost' : '--max-tokens'}`,

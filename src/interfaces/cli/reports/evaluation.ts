@@ -7,13 +7,13 @@ import type {
   EvaluationEstimate,
   Ledger,
 } from '../../../library/ledger.js'
-import { tokensOf } from '../../../domain/reports/prices.js'
+import { moneyText, tokensOf } from '../../../domain/reports/prices.js'
 import { percent } from '../../../domain/text/count.js'
 import { sentenceOfProblem } from '../../../library/problem.js'
 import { titlesOf } from '../../../library/titles.js'
 import { colours, count, line, many, printable, showTable } from '../output.js'
 import { idWithTitle } from '../titles.js'
-import { documentOfEstimate, money } from '../replay/estimate.js'
+import { documentOfEstimate } from '../replay/estimate.js'
 
 /** A candidate of an evaluation, with the command that adopts its edition. */
 interface AdoptableCandidate extends EvaluatedCandidate {
@@ -36,7 +36,7 @@ const finishedOf = (
 
 function costRow(candidate: AdoptableCandidate, { currency, conversationIds }: AdoptableEvaluation): string[] {
   const { name, editionId, spent, measures } = candidate
-  const cost = spent.costMicros === undefined || currency === undefined ? '' : money(spent.costMicros, currency)
+  const cost = spent.costMicros === undefined || currency === undefined ? '' : moneyText(spent.costMicros, currency)
   if (measures === undefined)
     return [printable(name), editionId, '', count(tokensOf(spent)), cost, '', '', 'not finished']
   const { contextTokens, cycles } = measures.figures
@@ -171,7 +171,7 @@ export async function showEvaluationEstimate(
       count(estimate.completionTokens),
       estimate.costMicros === undefined || estimate.currency === undefined
         ? ''
-        : money(estimate.costMicros, estimate.currency),
+        : moneyText(estimate.costMicros, estimate.currency),
       count(estimate.reused),
     ]),
     new Set([2, 3, 4, 5, 6]),

@@ -1,4 +1,4 @@
-/** What a copy of an erasable log has in addition to events: keys, and no erasure that is not completed. */
+/** Copies the keys of an erasable log, which its copy needs in addition to the events. No erasure may be pending. */
 import { LedgerError } from '../../../lib/ledger-error.js'
 import type { PendingErasures } from '../../../ports/pending-erasures.js'
 import { copyKeys, sharesKeys } from '../../../application/sealing/copy-keys.js'
@@ -29,7 +29,7 @@ export class KeyCopy {
   ) {}
 
   /** Throws if the target belongs to another ledger, or has an erasure that is not completed. */
-  static async between(from: NamedLog, to: NamedLog): Promise<KeyCopy> {
+  static async checked(from: NamedLog, to: NamedLog): Promise<KeyCopy> {
     if (!to.keys.isCopyOf(from.keys))
       throw new LedgerError(
         'TargetDiffers',
@@ -50,8 +50,8 @@ export class KeyCopy {
     }
   }
 
-  /** Copies the keys again, because an erasure may have changed them during the copy of the events. */
-  async complete(): Promise<CopiedKeys> {
+  /** Copies the keys after the events: an erasure may have changed them meanwhile. Throws if one is not completed. */
+  async copyAgain(): Promise<CopiedKeys> {
     const copied = await this.copy()
     await rejectPending(this.from)
     return copied
