@@ -53,9 +53,7 @@ export function createFreshness({
   async function waitForRows(position: number, timeoutMs: number, conversationId: string | undefined): Promise<void> {
     if (await runner.waitFor(position, timeoutMs, conversationId === undefined ? {} : { conversationId })) return
     const hint =
-      readOnly?.keptBy === undefined
-        ? 'is `context-ledger projections run` running?'
-        : `${readOnly.keptBy} keeps them`
+      readOnly?.keptBy === undefined ? 'is `context-ledger projections run` running?' : `${readOnly.keptBy} keeps them`
     const missing =
       position < 0
         ? 'there are no read models yet, and none came'

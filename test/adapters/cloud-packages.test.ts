@@ -16,7 +16,7 @@ const CLOUDS: readonly (readonly [name: string, open: (load: Load) => KeyEnvelop
 
 const failure = (code: string, message: string): Error => Object.assign(new Error(message), { code })
 
-it.each(CLOUDS)('%s is loaded again after each failure, and only its own absence is said', async (name, open) => {
+it.each(CLOUDS)('%s is loaded again after each failure, and only its own absence is reported', async (name, open) => {
   const failures = [
     failure('EMFILE', 'too many open files'),
     failure('ERR_MODULE_NOT_FOUND', `Cannot find package 'tslib' imported from /node_modules/${name}/index.js`),
@@ -24,13 +24,13 @@ it.each(CLOUDS)('%s is loaded again after each failure, and only its own absence
   ]
   let next = 0
   const envelope = open(() => Promise.reject(failures[next] ?? new Error('loaded too often')))
-  const said: string[] = []
+  const errors: string[] = []
   for (; next < failures.length; next += 1) {
     const error: unknown = await envelope.seal('k', new Uint8Array(32)).catch((caught: unknown) => caught)
     expect(error).toMatchObject({ kind: 'KeyVaultUnavailable' })
-    said.push(error instanceof Error ? error.message : '')
+    errors.push(error instanceof Error ? error.message : '')
   }
-  expect(said).toEqual([
+  expect(errors).toEqual([
     expect.stringContaining('too many open files'),
     expect.stringContaining("Cannot find package 'tslib'"),
     expect.stringContaining(`npm install ${name}`),

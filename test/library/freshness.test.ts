@@ -11,7 +11,7 @@ it('a ledger that runs the projections applies the events that a read waits for,
     const { position } = await writer.append('a', [{ role: 'user', content: 'berth' }])
     await writer.append('b', [{ role: 'user', content: 'berth' }])
     const waitFor = position ?? 0
-    // Without time to wait: nobody else applies the events.
+    // Without time to wait: no other process applies the events.
     const { conversations, behind } = await reader.list({ waitFor, timeout: 0 })
     expect([conversations.map(({ conversationId }) => conversationId).toSorted(), behind]).toEqual([
       ['a', 'b'],

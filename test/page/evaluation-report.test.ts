@@ -1,4 +1,4 @@
-/** The HTML file of an evaluation says what was compared, and what was not. */
+/** The HTML file of an evaluation: budgets, limits, amounts, and whether it was stopped. */
 import { expect, it } from '@jest/globals'
 import { evaluationReportOf } from '../../src/interfaces/page/evaluation-report.js'
 import type { EvaluatedCandidate, Evaluation } from '../../src/library/ledger.js'

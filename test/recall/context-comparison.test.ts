@@ -23,7 +23,7 @@ const message = (sourceId: string, body: MessageBody): TranscriptItem => ({
   body,
   where: where((line += 1)),
 })
-const said = (sourceId: string, content: string): TranscriptItem =>
+const user = (sourceId: string, content: string): TranscriptItem =>
   message(sourceId, { role: 'user', content, name: undefined, toolCallId: undefined, toolCalls: undefined })
 const begun: TranscriptItem = { kind: 'conversation', sourceId: 's', startedAt: AT, where: where(1) }
 const compaction = (sourceIds: readonly string[]): TranscriptItem => ({
@@ -84,22 +84,22 @@ it.each([
   ['emptied before a compaction', [edit('a', null), compaction(['a'])]],
   ['emptied after a compaction that keeps it', [compaction(['a']), edit('a', null)]],
   ['shortened after a compaction that keeps it', [compaction(['a']), edit('a', '[cleared]')]],
-  ['shortened, with another message after it', [compaction(['a']), said('b', 'Go on.'), edit('a', '[cleared]')]],
+  ['shortened, with another message after it', [compaction(['a']), user('b', 'Go on.'), edit('a', '[cleared]')]],
   ['shortened without a compaction', [edit('a', '[cleared]')]],
 ] as const)('a message that the program %s has lost its text', async (_name, items) => {
-  const compared = await recorded(said('a', RULE), ...items)
+  const compared = await recorded(user('a', RULE), ...items)
   expect(compared.remaining.find(({ messageId }) => messageId === 'a')?.text).not.toContain('pelican')
   expect(JSON.stringify(E.getOrElse<unknown, unknown>(() => RULE)(contextOf(compared.state)))).not.toContain('pelican')
   expect(entriesOf(compared, []).map(({ text }) => text)).toEqual([`“${RULE}”`])
 })
 
 it('a message that the program restored has lost nothing', async () => {
-  const compared = await recorded(said('a', RULE), compaction(['a']), edit('a', '[cleared]'), edit('a', RULE))
+  const compared = await recorded(user('a', RULE), compaction(['a']), edit('a', '[cleared]'), edit('a', RULE))
   expect([compared.removed, entriesOf(compared, [])]).toEqual([[], []])
 })
 
 it('a withdrawn message that came back is not withdrawn any more', async () => {
-  const [a, b] = [said('a', 'one'), said('b', 'two')]
+  const [a, b] = [user('a', 'one'), user('b', 'two')]
   const away = await recorded(a, b, withdrawal('b'))
   expect(away.withdrawals).toMatchObject([{ messages: [{ messageId: 'b' }] }])
   const back = await recorded(a, b, withdrawal('b'), b)

@@ -118,6 +118,11 @@ function databaseOn(
     for (const statement of text.split(';')) if (statement.trim() !== '') await query(statement)
   }
 
+  async function closeConnection(): Promise<void> {
+    await mutex.waitForUnlock()
+    socket.destroy()
+  }
+
   const inside: Sql = {
     query,
     script,
@@ -145,9 +150,7 @@ function databaseOn(
     // Notifications may be lost on any database, so listeners also poll; this one never sends any.
     listen: () => Promise.resolve(() => Promise.resolve()),
     async close() {
-      closing ??= mutex.waitForUnlock().then(() => {
-        socket.destroy()
-      })
+      closing ??= closeConnection()
       await closing
     },
   }

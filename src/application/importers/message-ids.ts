@@ -1,7 +1,7 @@
 /** Ids of the messages of one conversation of a transcript, by the program's ids of its records. */
 import { either as E } from 'fp-ts'
 import { hashOf } from '../../domain/values/hash.js'
-import { checkId } from '../../domain/values/ids.js'
+import { checkId, nameOfMessage } from '../../domain/values/ids.js'
 import type { MessageItem } from './transcript.js'
 
 /** Longest id, in bytes, that leaves room for what is added to it. */
@@ -46,9 +46,6 @@ export class MessageIds {
     return this.#ids.get(sourceId) ?? (this.#occurrences.has(sourceId) ? [sourceId] : [])
   }
 }
-
-/** The id of a message without what tells its versions and its returns apart. */
-export const nameOfMessage = (messageId: string): string => messageId.replace(/(?:[~+]\d+)*$/u, '')
 
 /** Ids of messages by the record of a transcript that they came from. */
 export function byRecord(messageIds: Iterable<string>): ReadonlyMap<string, readonly string[]> {

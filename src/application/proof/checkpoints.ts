@@ -129,7 +129,7 @@ async function putReadable(
   return recorded.right
 }
 
-/** Stores a note whose statement was compared with the log, with the signatures that are stored already. */
+/** Stores a note with the signatures that are stored already. The caller has compared its statement with the log. */
 async function storeSigned(
   log: ProvableLog,
   size: number,

@@ -5,7 +5,6 @@
  */
 import { isRecord } from '../../lib/is-record.js'
 import { exactJson } from '../../lib/json.js'
-import type { Configuration } from '../events/index.js'
 import type { MessageBody, ToolCall } from '../values/message.js'
 import { messageTokens } from '../values/tokens.js'
 import { placedMessages } from './call-groups.js'

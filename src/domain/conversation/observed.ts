@@ -47,7 +47,7 @@ interface ObservedState {
 export const ANSWER = 'answerId'
 
 /**
- * The first renderer version whose contexts of other programs are adapted for APIs. Before it, a message that a program
+ * The first renderer version that adapts contexts of other programs for APIs. Before it, a message that a program
  * emptied after a compaction kept its content.
  */
 const FIRST_ADAPTED_VERSION = 5

@@ -157,5 +157,5 @@ export function totalOf(charges: Iterable<Charge>): Cost[] {
 const MICROS = 1_000_000
 
 /** An amount for people, with four decimals if it is small. */
-export const moneyText = (costMicros: number, currency: string): string =>
-  `${(costMicros / MICROS).toFixed(costMicros < MICROS / 10 ? 4 : 2)} ${currency}`
+export const moneyText = (micros: number, currency: string): string =>
+  `${(micros / MICROS).toFixed(micros < MICROS / 10 ? 4 : 2)} ${currency}`

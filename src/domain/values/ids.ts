@@ -111,3 +111,6 @@ export const resummarizedBatchIdOf = (
   request: IdentifiedRequest,
 ): string =>
   `batch-${hashOf([lineage.conversationId, sources, seedOf(request), ...lineageParts(lineage)]).slice(0, 20)}`
+
+/** The id of an imported message without the suffix of its version (`+2`) or of its return after a withdrawal (`~2`). */
+export const nameOfMessage = (messageId: string): string => messageId.replace(/(?:[~+]\d+)*$/u, '')
