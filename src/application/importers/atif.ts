@@ -4,6 +4,7 @@
  */
 import { isRecord } from '../../lib/is-record.js'
 import { basename } from 'node:path'
+import { withDifferentCalls } from './content-part.js'
 import { isTooDeep, MAX_LEVELS } from '../../lib/nesting.js'
 import { fieldIn, isText, messagesOfStep, type AtifMessage } from './atif-messages.js'
 import { ATIF_VERSION, atifSchema, type AtifStep, type AtifTrajectory } from './atif-schema.js'
@@ -33,7 +34,8 @@ interface Located extends AtifMessage {
   readonly where: SourceLocation
 }
 
-function itemOf({ body, note, result, step, where }: Located): TranscriptItem {
+function itemOf({ body: given, note, result, step, where }: Located): TranscriptItem {
+  const body = withDifferentCalls(given)
   const refusal = refusalOf(body)
   if (refusal !== undefined)
     return { kind: 'damage', detail: `says what no message can hold: ${refusal}`, isCut: false, where }

@@ -47,14 +47,15 @@ export const argumentsOf = (value: unknown): string =>
       ? JSON.stringify(textOfValue(value))
       : textOfValue(value ?? {})
 
-/** The calls with different ids: a program may give two calls of one answer the same. */
-export function withDifferentIds(calls: readonly ToolCall[]): readonly ToolCall[] {
+/** The answer with calls of different ids: a program may give two calls of one answer the same. */
+export function withDifferentCalls(body: MessageBody): MessageBody {
   const used = new Set<string>()
-  return calls.map((call, at) => {
+  const toolCalls = body.toolCalls?.map((call, at) => {
     const id = used.has(call.id) ? `${call.id}#${String(at + 1)}` : call.id
     used.add(id)
     return { ...call, id }
   })
+  return toolCalls === undefined ? body : { ...body, toolCalls }
 }
 
 /** A value as a content part; of a text part, only the text. */

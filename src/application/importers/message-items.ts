@@ -2,7 +2,7 @@
 import type { ContentPart, MessageBody, ToolCall } from '../../domain/values/message.js'
 import { textIn } from '../../lib/text-in.js'
 import { contentOf, refusalOf } from './bodies.js'
-import { argumentsOf, textPart, toContentPart } from './content-part.js'
+import { argumentsOf, textPart, toContentPart, withDifferentCalls } from './content-part.js'
 import type { ContextEntry, DamageItem, MessageItem, SourceLocation, Summary, Usage } from './transcript.js'
 
 /** A message of a record, before it has an id. */
@@ -29,7 +29,8 @@ export function* messageItems(
   { sourceId, at, answerId, model, usage, where }: RecordFields,
   firstPart = 0,
 ): Generator<MessageItem | DamageItem> {
-  for (const [index, { body, byProgram, isError, exitCode }] of messages.entries()) {
+  for (const [index, { body: given, byProgram, isError, exitCode }] of messages.entries()) {
+    const body = withDifferentCalls(given)
     const refusal = refusalOf(body)
     if (refusal !== undefined) {
       yield { kind: 'damage', detail: `is a message that cannot be recorded: ${refusal}`, isCut: false, where }

@@ -12,7 +12,7 @@ import { knownUsage } from './message-items.js'
 import { textIn } from '../../lib/text-in.js'
 import { contentOf, countIn, exitCodeIn, inside, refusalOf, timeIn, type Fields } from './bodies.js'
 import type { ContentId } from './content-id.js'
-import { argumentsOf, contentParts, textPart, toContentPart } from './content-part.js'
+import { argumentsOf, contentParts, textPart, toContentPart, withDifferentCalls } from './content-part.js'
 import { callsOf } from './swe-agent.js'
 import type { Head, Importer, Layout, TranscriptItem, TranscriptReader, TranscriptRecord, Usage } from './transcript.js'
 
@@ -151,7 +151,8 @@ function* readTrajectory(
   let hasTask = false
   for (const [at, message] of messages.entries()) {
     const location = { ...where, path: `messages[${String(at)}]` }
-    const body = bodies[at]
+    const given = bodies[at]
+    const body = given === undefined ? undefined : withDifferentCalls(given)
     if (!isRecord(message) || body === undefined) {
       yield {
         kind: 'left-out',

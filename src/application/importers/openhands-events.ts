@@ -7,7 +7,7 @@ import { z } from 'zod'
 import type { ContentPart, MessageBody, Role, ToolCall } from '../../domain/values/message.js'
 import { textIn } from '../../lib/text-in.js'
 import { contentOf, exitCodeIn, inside, timeIn, type Fields } from './bodies.js'
-import { argumentsOf, contentParts, textPart, toContentPart, withDifferentIds } from './content-part.js'
+import { argumentsOf, contentParts, textPart, toContentPart } from './content-part.js'
 
 /** The message of an event. */
 export interface EventMessage {
@@ -95,7 +95,10 @@ function fromMessage(event: OpenHandsEvent): Pick<EventMessage, 'body' | 'byProg
   if (role === 'assistant') {
     const calls = Array.isArray(message['tool_calls']) ? message['tool_calls'] : []
     return {
-      body: assistant(parts, withDifferentIds(calls.flatMap((call) => callOf(call, undefined, undefined) ?? []))),
+      body: assistant(
+        parts,
+        calls.flatMap((call) => callOf(call, undefined, undefined) ?? []),
+      ),
     }
   }
   if (role === 'tool') {

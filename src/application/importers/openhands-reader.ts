@@ -9,6 +9,7 @@ import { canonicalJson, sha256 } from '../../domain/values/hash.js'
 import type { MessageBody } from '../../domain/values/message.js'
 import { textIn } from '../../lib/text-in.js'
 import { jsonText, refusalOf, timeIn, type Fields, linePlace } from './bodies.js'
+import { withDifferentCalls } from './content-part.js'
 import type { ContentId } from './content-id.js'
 import { createRecentItems } from './recent-items.js'
 import { createBranch, type Node, type Step } from './openhands-branch.js'
@@ -255,7 +256,8 @@ class OpenHandsReader implements TranscriptReader {
 
   private *takeV1(event: OpenHandsEvent, where: SourceLocation): Generator<TranscriptItem> {
     if (event.kind === 'CondensationRequest') this.trigger = triggerOf(event['reason'], event.source)
-    const message = messageOfV1(event)
+    const sent = messageOfV1(event)
+    const message = sent === undefined ? undefined : { ...sent, body: withDifferentCalls(sent.body) }
     yield* this.add(
       {
         id: event.id ?? where.path ?? `${where.file}:${linePlace(where) ?? '0'}`,

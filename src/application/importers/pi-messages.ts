@@ -7,7 +7,7 @@ import type { ContentPart, MessageBody, ToolCall } from '../../domain/values/mes
 import { knownUsage } from './message-items.js'
 import { textIn } from '../../lib/text-in.js'
 import { contentOf, countIn, exitCodeIn, inside, jsonText, timeIn, type Fields } from './bodies.js'
-import { argumentsOf, toContentPart, textPart, withDifferentIds } from './content-part.js'
+import { argumentsOf, toContentPart, textPart, withDifferentCalls } from './content-part.js'
 import type { Usage } from './transcript.js'
 
 /** A message of pi. */
@@ -64,15 +64,15 @@ function fromAssistant(message: Fields): Omit<PiMessage, 'at'> {
   const parts: readonly unknown[] = Array.isArray(content) ? content : partsOf(content)
   const calls = parts.map(callOf)
   const contentParts = parts.filter((_part, at) => calls[at] === undefined).map(partOf)
-  const toolCalls = withDifferentIds(calls.filter((call) => call !== undefined))
+  const toolCalls = calls.filter((call) => call !== undefined)
   const model = textIn(message['model'])
   const usage = usageOf(message['usage'])
   return {
-    body: {
+    body: withDifferentCalls({
       role: 'assistant',
       content: contentParts.length === 0 && toolCalls.length > 0 ? null : contentOf(contentParts),
       ...(toolCalls.length === 0 ? {} : { toolCalls }),
-    },
+    }),
     ...(model === undefined ? {} : { model }),
     ...(usage === undefined ? {} : { usage }),
   }
