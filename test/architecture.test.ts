@@ -63,6 +63,7 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
     'src/application/recording',
     'src/application/loss-report',
     'src/application/working-state',
+    'src/application/summarizers',
   ],
   'src/application/handoff': [...CORE, 'src/application/loss-report', 'src/application/recall'],
   'src/application/search': CORE,
