@@ -2,6 +2,7 @@
 import { dirname } from 'node:path'
 import type { Command } from '../domain/decide/index.js'
 import type { Provenance } from '../domain/events/codec.js'
+import type { EventData } from '../domain/events/index.js'
 import { CONVERSATION_PREFIX, conversationOf } from '../domain/values/ids.js'
 import { isInFolder } from '../lib/platform.js'
 import { homeFolder } from '../lib/user-folders.js'
@@ -14,13 +15,13 @@ import { checkRules } from '../application/rules/check-rules.js'
 import { rulesOfFile, type ReadableRule } from '../application/rules/find-rules.js'
 import { readRules } from '../application/rules/rule-fold.js'
 import { reviewPrompt } from '../application/rules/review-prompt.js'
-import { reviewRules } from '../application/rules/review-rules.js'
+import { reviewNextPart } from '../application/rules/review-rules.js'
 import type { RegisterPrompt } from '../application/recording/register-prompt.js'
 import { isInForce, MOST_CHARACTERS_OF_RULE, type Rule, type RuleCheck, type RuleScope } from '../domain/rules/rule.js'
 import * as calls from '../schema/calls/rules.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { LedgerRules, RecordedRule, RuleList, RuleTotals } from './ledger-rules.js'
+import type { LedgerRules, RecordedRule, RuleList, RuleReview, RuleTotals } from './ledger-rules.js'
 import type { Lookup } from './lookup.js'
 import { bad, nameGiven } from './options.js'
 import type { LedgerParts } from './parts.js'
@@ -38,6 +39,33 @@ export interface RulesParts extends Pick<LedgerParts, 'log' | 'languageModel'> {
 
 const rulesOf = (files: readonly calls.RuleFile[] = []): readonly ReadableRule[] =>
   files.flatMap(({ name, text }) => rulesOfFile(name, text))
+
+/** Adds one request to the result of a review. */
+function withStep(
+  { conversationId, requests, rules, breaks, rejected, usage }: RuleReview,
+  revision: number,
+  step: EventData<'RulesReviewed'>,
+): RuleReview {
+  const { usage: paid, rejected: leftOut } = step.reviewer
+  return {
+    conversationId,
+    revision,
+    upTo: step.upTo,
+    requests: requests + 1,
+    rules: rules + step.rules.length,
+    breaks: breaks + step.breaks.length,
+    rejected: rejected + leftOut,
+    ...withoutUndefined({
+      usage:
+        paid === undefined
+          ? usage
+          : {
+              promptTokens: (usage?.promptTokens ?? 0) + paid.promptTokens,
+              completionTokens: (usage?.completionTokens ?? 0) + paid.completionTokens,
+            },
+    }),
+  }
+}
 
 const NONE: RuleTotals = { conversations: 0, rules: 0, judged: 0, broken: 0, breaks: 0, withoutRule: 0 }
 
@@ -170,28 +198,24 @@ export function createRules(parts: RulesParts): LedgerRules {
           'summarizer',
           'has no model, which a review needs: open the ledger with summarizer "openai" and a model',
         )
-      await lookup.isThere(conversationId)
+      let { revision } = await lookup.existing(conversationId)
       const provenance = provenanceOf(by)
       await registerPrompt({ prompt: reviewPrompt }, provenance, undefined)
-      const { review, failure } = await reviewRules(log, conversationId, {
-        model: languageModel,
-        signal,
-        onProgress,
-      })
-      const revision =
-        review === undefined
-          ? (await lookup.existing(conversationId)).revision
-          : await record(conversationId, { type: 'RecordRuleReview', ...review }, provenance)
-      if (failure !== undefined) throw problem(failure)
-      return {
+      let review: RuleReview = {
         conversationId,
         revision,
-        upTo: review?.upTo ?? revision,
-        requests: review?.reviewer.requests ?? 0,
-        rules: review?.rules.length ?? 0,
-        breaks: review?.breaks.length ?? 0,
-        rejected: review?.reviewer.rejected ?? 0,
-        ...withoutUndefined({ usage: review?.reviewer.usage }),
+        upTo: revision,
+        requests: 0,
+        rules: 0,
+        breaks: 0,
+        rejected: 0,
+      }
+      for (;;) {
+        const step = valueOf(await reviewNextPart(log, conversationId, languageModel, signal), problem)
+        if (step === undefined) return review
+        revision = await record(conversationId, { type: 'RecordRuleReview', ...step.review }, provenance)
+        review = withStep(review, revision, step.review)
+        onProgress?.({ done: review.requests, of: review.requests + step.left })
       }
     },
     async confirm(conversationId, rule, options) {

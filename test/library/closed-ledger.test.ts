@@ -36,6 +36,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   'rules.list': ['a'],
   'rules.confirmed': [],
   'rules.check': ['a'],
+  'rules.review': ['a'],
   'rules.confirm': ['a', 'r0.1'],
   'rules.drop': ['a', 'r0.1'],
   'rules.add': ['a', 'Never push to main.'],

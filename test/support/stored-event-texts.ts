@@ -520,7 +520,6 @@ const earlierEvents = {
         model: 'gpt-5-mini',
         parameters: { temperature: 0 },
         prompt: { name: 'rule-review-1', sha256: 'a'.repeat(64) },
-        requests: 1,
         rejected: 0,
         usage: { promptTokens: 1_200, completionTokens: 80 },
         durationMs: 900,

@@ -92,8 +92,8 @@ export function partsOf(messages: readonly ReportMessage[], from: number, window
 const knownText = ({ id, text, takenBack }: Rule): string =>
   `${id}: ${cleanText(text)}${takenBack?.revision === undefined ? '' : ` (taken back at r${String(takenBack.revision)})`}`
 
-/** The request for a part. */
-export function reviewRequest({ text }: ReviewPart, known: readonly Rule[]): LanguageModelRequest {
+/** The request for the text of a part, with the rules that are known. */
+export function reviewRequest(text: string, known: readonly Rule[]): LanguageModelRequest {
   const rules = known.length === 0 ? '' : `Rules that are known:\n${known.map(knownText).join('\n')}\n`
   return {
     system: REVIEW_FORM,

@@ -6,7 +6,7 @@ import { NO_TEXTS } from './texts.js'
 
 export const rulesReviewed = defineEvent({
   description:
-    'a model read the words of the user and the calls: the rules that it found, and the calls that broke one; each quotation was compared with the messages',
+    'a model read a part of the conversation: the rules that it found, and the calls that broke one; each quotation was compared with the messages',
   version: 1,
   effect: 'none',
   activity: 'update',
@@ -35,7 +35,6 @@ export const rulesReviewed = defineEvent({
       model: id,
       parameters: z.record(z.string(), z.unknown()),
       prompt: z.object({ name: id, sha256: hash }),
-      requests: count,
       /** Statements of the model that do not follow from the messages, and were left out. */
       rejected: count,
       usage: z.object({ promptTokens: count, completionTokens: count }).optional(),
