@@ -112,8 +112,8 @@ function summarizerOf(
   return config.kind === 'extractive' ? createSummarizer(config) : createSummarizer(config, modelOf(config, retries))
 }
 
-const configOf = (given: 'openai' | SummarizerConfig): SummarizerConfig =>
-  valueOf(parseSummarizerConfig(given === 'openai' ? environmentConfig() : given), (left) =>
+const configOf = (setting: 'openai' | SummarizerConfig): SummarizerConfig =>
+  valueOf(parseSummarizerConfig(setting === 'openai' ? environmentConfig() : setting), (left) =>
     bad(`summarizer.${left.field}`, left.detail),
   )
 
@@ -123,9 +123,10 @@ const modelOf = (config: ModelConfig, retries: { readonly maxRetries?: 0 } = {})
   valueOf(createOpenAiLanguageModel({ ...config, ...retries }), (left) => bad(left.field, left.detail))
 
 /** The model of the summarizer; undefined if it has none, or one that only the caller knows. */
-function languageModelOf(given: LedgerOptions['summarizer']): LanguageModel | undefined {
-  const isConfigured = given === 'openai' || (typeof given === 'object' && given !== null && !('prepare' in given))
-  const config = isConfigured ? configOf(given) : undefined
+function languageModelOf(setting: LedgerOptions['summarizer']): LanguageModel | undefined {
+  const isConfigured =
+    setting === 'openai' || (typeof setting === 'object' && setting !== null && !('prepare' in setting))
+  const config = isConfigured ? configOf(setting) : undefined
   return config?.kind === 'openai' ? modelOf(config) : undefined
 }
 

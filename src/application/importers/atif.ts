@@ -34,8 +34,8 @@ interface Located extends AtifMessage {
   readonly where: SourceLocation
 }
 
-function itemOf({ body: given, note, result, step, where }: Located): TranscriptItem {
-  const body = withDifferentCalls(given)
+function itemOf({ body: read, note, result, step, where }: Located): TranscriptItem {
+  const body = withDifferentCalls(read)
   const refusal = refusalOf(body)
   if (refusal !== undefined)
     return { kind: 'damage', detail: `says what no message can hold: ${refusal}`, isCut: false, where }

@@ -29,8 +29,8 @@ export function* messageItems(
   { sourceId, at, answerId, model, usage, where }: RecordFields,
   firstPart = 0,
 ): Generator<MessageItem | DamageItem> {
-  for (const [index, { body: given, byProgram, isError, exitCode }] of messages.entries()) {
-    const body = withDifferentCalls(given)
+  for (const [index, { body: read, byProgram, isError, exitCode }] of messages.entries()) {
+    const body = withDifferentCalls(read)
     const refusal = refusalOf(body)
     if (refusal !== undefined) {
       yield { kind: 'damage', detail: `is a message that cannot be recorded: ${refusal}`, isCut: false, where }

@@ -151,8 +151,8 @@ function* readTrajectory(
   let hasTask = false
   for (const [at, message] of messages.entries()) {
     const location = { ...where, path: `messages[${String(at)}]` }
-    const given = bodies[at]
-    const body = given === undefined ? undefined : withDifferentCalls(given)
+    const read = bodies[at]
+    const body = read === undefined ? undefined : withDifferentCalls(read)
     if (!isRecord(message) || body === undefined) {
       yield {
         kind: 'left-out',

@@ -75,21 +75,21 @@ const isTakenBack = ({ rule }: ReadableRule, { revision }: ReportMessage): boole
 
 /** Whether the rule was in the context before a message. */
 function contextAt({ presences, statedBy, whenAdded }: FollowedRule, { revision }: ReportMessage): ContextAtBreak {
-  const seen = presences.filter((each) => each.revision < revision)
-  const last = seen.at(-1)
+  const earlier = presences.filter((each) => each.revision < revision)
+  const last = earlier.at(-1)
   // The user said it again after that compaction.
   const said = statedBy.findLast((message) => message.revision < revision)
   if (said !== undefined && (last === undefined || said.revision > last.revision))
     return { presence: 'there', text: quote(said.ownText) }
-  const wasThere = said !== undefined || [whenAdded, ...seen].some((each) => each?.presence === 'there')
+  const wasThere = said !== undefined || [whenAdded, ...earlier].some((each) => each?.presence === 'there')
   // A program may load a rule that no message states in another way, such as a file of instructions.
   if (!wasThere) return { presence: 'unclear' }
   if (last === undefined)
     return { presence: 'there', ...(whenAdded?.text === undefined ? {} : { text: whenAdded.text }) }
   const text = last.text === undefined ? {} : { text: last.text }
   if (last.presence === 'there') return { presence: 'there', ...text }
-  const before = seen.findLastIndex(({ presence }) => presence !== last.presence)
-  return { presence: last.presence, sinceCycle: seen[before + 1]?.cycle ?? last.cycle, ...text }
+  const before = earlier.findLastIndex(({ presence }) => presence !== last.presence)
+  return { presence: last.presence, sinceCycle: earlier[before + 1]?.cycle ?? last.cycle, ...text }
 }
 
 /** A message that only agrees or says to go on. */
@@ -215,8 +215,11 @@ export class CallChecker {
     const isFailed = result?.isError === true
     const failed = isFailed ? { failed: true as const } : {}
     const steps = stepsOfWork(work, this.options.branch)
-    const words = steps[0]?.text ?? call.arguments
-    this.#takeReviewed(by, number, () => ({ tool: call.name, words: quote(words, 160), ...failed }))
+    this.#takeReviewed(by, number, () => ({
+      tool: call.name,
+      words: quote(steps.map(({ text }) => text).join('; ') || call.arguments, 160),
+      ...failed,
+    }))
     const inForce = this.#isCompared(by) ? this.#judged.filter((rule) => this.#isForCode(rule, by)) : []
     for (const rule of inForce) this.#calls.set(rule, (this.#calls.get(rule) ?? 0) + 1)
     const broken = new Set<FollowedRule>()

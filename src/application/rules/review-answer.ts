@@ -37,9 +37,9 @@ function lettersOf(text: string): { readonly letters: string; readonly places: r
 /** The place of a quotation in a text, whatever its white space and its quotation marks. */
 function placeOf(text: string, quotation: string): Part | undefined {
   const { letters, places } = lettersOf(text)
-  const wanted = lettersOf(quotation).letters.replaceAll(/^["']+|["']+$/gu, '')
-  const found = wanted === '' ? -1 : letters.indexOf(wanted)
-  const [start, last] = [places[found], places[found + wanted.length - 1]]
+  const sought = lettersOf(quotation).letters.replaceAll(/^["']+|["']+$/gu, '')
+  const found = sought === '' ? -1 : letters.indexOf(sought)
+  const [start, last] = [places[found], places[found + sought.length - 1]]
   return start === undefined || last === undefined ? undefined : { start, end: last + 1 }
 }
 
@@ -49,11 +49,11 @@ const LEAST_WORDS = 2
 
 /** The number of the call in a message that has the words; 0 if its text has them. */
 function callWith({ toolCalls = [], ownText }: ReportMessage, words: string): number | undefined {
-  const wanted = bare(words)
-  if (wanted.length < LEAST_WORDS) return undefined
-  const number = toolCalls.findIndex((call) => bare(`${call.name}${call.arguments}`).includes(wanted)) + 1
+  const sought = bare(words)
+  if (sought.length < LEAST_WORDS) return undefined
+  const number = toolCalls.findIndex((call) => bare(`${call.name}${call.arguments}`).includes(sought)) + 1
   if (number > 0) return number
-  return toolCalls.length === 0 && bare(ownText).includes(wanted) ? 0 : undefined
+  return toolCalls.length === 0 && bare(ownText).includes(sought) ? 0 : undefined
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
@@ -89,7 +89,7 @@ class AnswerCheck {
     return digits === undefined ? undefined : this.#byRevision.get(Number(digits))
   }
 
-  #kept<T>(found: T | undefined): T[] {
+  #checked<T>(found: T | undefined): T[] {
     if (found !== undefined) return [found]
     this.rejected += 1
     return []
@@ -97,25 +97,25 @@ class AnswerCheck {
 
   rule(stated: Readonly<Record<string, unknown>>): Findings['rules'] {
     const message = this.#messageOf(stated)
-    const place =
+    const part =
       message === undefined || !speaks(message) ? undefined : placeOf(textWithRules(message), textOf(stated['quote']))
-    if (message === undefined || place === undefined) return this.#kept<never>(undefined)
-    const id = idOfRule(message, place)
+    if (message === undefined || part === undefined) return this.#checked<never>(undefined)
+    const id = idOfRule(message, part)
     const isKnown = [...this.#known.values()].some((known) => known.id === id)
     this.#known.set(textOf(stated['id']), { id, since: message.revision })
-    return isKnown ? [] : [{ id, revision: message.revision, ...place }]
+    return isKnown ? [] : [{ id, revision: message.revision, ...part }]
   }
 
   /** A message in which the user says something about a rule that is older. */
-  said(stated: Readonly<Record<string, unknown>>): Findings['ended'] {
+  reference(stated: Readonly<Record<string, unknown>>): Findings['ended'] {
     const message = this.#messageOf(stated)
     const rule = this.#known.get(textOf(stated['rule']))
     const isLater = message !== undefined && rule !== undefined && speaks(message) && message.revision > rule.since
-    return this.#kept(isLater ? { rule: rule.id, revision: message.revision } : undefined)
+    return this.#checked(isLater ? { rule: rule.id, revision: message.revision } : undefined)
   }
 
   ended(stated: Readonly<Record<string, unknown>>): Findings['ended'] {
-    const found = this.said(stated)
+    const found = this.reference(stated)
     for (const { rule, revision } of found) this.#ends.set(rule, Math.min(revision, this.#ends.get(rule) ?? Infinity))
     return found
   }
@@ -124,12 +124,12 @@ class AnswerCheck {
     if (stated['verdict'] !== 'broken') return []
     const message = this.#messageOf(stated)
     const rule = this.#known.get(textOf(stated['rule']))
-    if (message?.role !== 'assistant' || rule === undefined) return this.#kept<never>(undefined)
+    if (message?.role !== 'assistant' || rule === undefined) return this.#checked<never>(undefined)
     const { revision, messageId, toolCalls = [] } = message
     const call = callWith(message, textOf(stated['words']))
     const isInForce = revision > rule.since && revision < (this.#ends.get(rule.id) ?? Infinity)
     const isRefused = call !== undefined && this.#refused.has(`${messageId} ${toolCalls[call - 1]?.id ?? ''}`)
-    return this.#kept(call === undefined || !isInForce || isRefused ? undefined : { rule: rule.id, revision, call })
+    return this.#checked(call === undefined || !isInForce || isRefused ? undefined : { rule: rule.id, revision, call })
   }
 }
 
@@ -148,7 +148,7 @@ export function readReview(
     const check = new AnswerCheck(messages, rules)
     const found = {
       rules: listOf(value['rules']).flatMap((each) => check.rule(each)),
-      repeated: listOf(value['repeated']).flatMap((each) => check.said(each)),
+      repeated: listOf(value['repeated']).flatMap((each) => check.reference(each)),
       ended: listOf(value['ended']).flatMap((each) => check.ended(each)),
       breaks: listOf(value['calls']).flatMap((each) => check.call(each)),
     }

@@ -27,8 +27,8 @@ const ANSWER_TOKENS = 4_000
 const BEFORE = 3
 
 const indented = (text: string): string => cleanText(text).trim().split('\n').join('\n  ')
-const callText = ({ name, arguments: given }: ReportToolCall): string =>
-  `[calls ${name} with ${shortenMiddle(cleanText(given), MOST_ARGUMENTS)}]`
+const callText = ({ name, arguments: input }: ReportToolCall): string =>
+  `[calls ${name} with ${shortenMiddle(cleanText(input), MOST_ARGUMENTS)}]`
 
 function resultText({ text, isError }: ReportMessage, work: Work | undefined): string {
   if (refusalIn(text) !== undefined) return `[the user refused ${work?.call.name ?? 'the call'}] ${text}`
@@ -64,7 +64,7 @@ export interface ReviewPart {
  * @param from the revision of the first message to review
  */
 export function partsOf(messages: readonly ReportMessage[], from: number, windowTokens: number): ReviewPart[] {
-  const most = Math.min(MOST_TOKENS, Math.floor(windowTokens * SHARE_OF_WINDOW))
+  const limit = Math.min(MOST_TOKENS, Math.floor(windowTokens * SHARE_OF_WINDOW))
   const works = new Map(
     worksOf(messages).flatMap((work) => (work.result === undefined ? [] : [[work.result.messageId, work]])),
   )
@@ -75,7 +75,7 @@ export function partsOf(messages: readonly ReportMessage[], from: number, window
     const line = lineOf(message, works.get(message.messageId))
     if (message.revision >= from) {
       const size = defaultEstimator.text(line)
-      if (parts.length === 0 || tokens + size > most) {
+      if (parts.length === 0 || tokens + size > limit) {
         const before = earlier.slice(-BEFORE)
         parts.push({ messages: [], lines: before.length === 0 ? [] : [...before, '-- the messages to review --'] })
         tokens = 0

@@ -76,17 +76,17 @@ export async function reviewNextPart(
 ): Promise<E.Either<ReviewFailed, ReviewStep | undefined>> {
   const { rules, messages, revision, reviews, confirmed } = await readRules(log, conversationId, [])
   const from = reviews.last?.reviewer.prompt.sha256 === reviewPrompt.sha256 ? reviews.upTo + 1 : 0
-  const [part, ...others] = partsOf(messages, from, model.windowTokens)
+  const [part, ...rest] = partsOf(messages, from, model.windowTokens)
   if (part === undefined) return E.right(undefined)
-  const upTo = others.length === 0 ? revision : (part.messages.at(-1)?.revision ?? revision)
+  const upTo = rest.length === 0 ? revision : (part.messages.at(-1)?.revision ?? revision)
   const known = rules.map(({ rule }) => rule).filter((rule) => isKnown(rule, from))
   const answered = await ask(model, part, known, signal)
   if (E.isLeft(answered)) return answered
   const { read, reviewer } = answered.right
   // The answer does not repeat confirmed rules, and the review replaces the one that has their places.
-  const kept = reviews.placesOf(confirmed).filter((place) => place.revision >= from && place.revision <= upTo)
+  const places = reviews.placesOf(confirmed).filter((rule) => rule.revision >= from && rule.revision <= upTo)
   const { repeated, ended, breaks } = read
-  const found = { rules: [...kept, ...read.rules], repeated, ended, breaks }
+  const found = { rules: [...places, ...read.rules], repeated, ended, breaks }
   const review = { from, upTo, known: known.map(({ id }) => id), ...found, reviewer }
-  return E.right({ review, left: others.length })
+  return E.right({ review, left: rest.length })
 }

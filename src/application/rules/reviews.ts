@@ -56,14 +56,14 @@ export class Reviews {
   /** Takes a review. It replaces what earlier ones said of the same events. */
   take(review: Review): void {
     const { from, upTo } = review
-    const others = <T extends Entry>(known: readonly T[], found: readonly T[]): T[] => [
+    const outside = <T extends Entry>(known: readonly T[], found: readonly T[]): T[] => [
       ...known.filter(({ revision }) => revision < from || revision > upTo),
       ...found,
     ]
-    this.#rules = others(this.#rules, review.rules)
-    this.#repeated = others(this.#repeated, review.repeated)
-    this.#ended = others(this.#ended, review.ended)
-    this.#breaks = others(this.#breaks, review.breaks)
+    this.#rules = outside(this.#rules, review.rules)
+    this.#repeated = outside(this.#repeated, review.repeated)
+    this.#ended = outside(this.#ended, review.ended)
+    this.#breaks = outside(this.#breaks, review.breaks)
     for (const id of [...review.known, ...review.rules.map((rule) => rule.id)]) this.#judged.add(id)
     this.#last = review
   }
@@ -85,7 +85,7 @@ export class Reviews {
       .flatMap(({ id, start, end }) => {
         const text = textWithRules(message).slice(start, end).replaceAll(/\s+/gu, ' ').trim()
         if (text === '') return []
-        const given = {
+        const stated = {
           id,
           text,
           source: message.role === 'tool' ? ('refusal' as const) : ('statement' as const),
@@ -93,7 +93,7 @@ export class Reviews {
           scope: 'conversation' as const,
           since: statedAt(message),
         }
-        return [{ ...ruleOf(given), statedBy: [message] }]
+        return [{ ...ruleOf(stated), statedBy: [message] }]
       })
   }
 

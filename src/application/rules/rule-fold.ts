@@ -116,14 +116,14 @@ export class RuleFold {
   /** Looks for each rule in the context after a compaction. */
   #compacted(revision: number): void {
     const after = this.#fold.state
-    const wanted = this.rules.filter(({ rule }) => rule.takenBack === undefined)
-    const found = this.#context().find(wanted)
-    for (const [at, { rule }] of wanted.entries()) {
-      const seen = found[at]
-      if (seen === undefined) continue
+    const inForce = this.rules.filter(({ rule }) => rule.takenBack === undefined)
+    const inContext = this.#context().find(inForce)
+    for (const [at, { rule }] of inForce.entries()) {
+      const presence = inContext[at]
+      if (presence === undefined) continue
       this.#stated.change(rule.id, (known) => ({
         ...known,
-        presences: [...known.presences, { cycle: after.cycles, revision, ...seen }],
+        presences: [...known.presences, { cycle: after.cycles, revision, ...presence }],
       }))
     }
   }

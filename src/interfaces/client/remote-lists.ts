@@ -38,17 +38,17 @@ export async function listConversations(remote: Remote, options?: ListOptions): 
   // The service has pages by id only; a short list it returns in any order.
   if (sort !== 'id' && limit <= PAGE)
     return await remote.value('listConversations', { query: { ...within, sort, limit } })
-  const wanted = sort === 'id' ? limit : Number.POSITIVE_INFINITY
+  const limitOfPages = sort === 'id' ? limit : Number.POSITIVE_INFINITY
   const conversations: ConversationSummary[] = []
   let first: ConversationList | undefined
   let cursor: string | undefined
   do {
-    const pageSize = Math.min(PAGE, Math.max(1, wanted - conversations.length))
+    const pageSize = Math.min(PAGE, Math.max(1, limitOfPages - conversations.length))
     const page = await remote.value('listConversations', { query: { ...within, cursor, limit: pageSize } })
     conversations.push(...page.conversations.filter((each) => after === undefined || isAfter(after, each)))
     first ??= page
     cursor = page.next
-  } while (cursor !== undefined && conversations.length < wanted)
+  } while (cursor !== undefined && conversations.length < limitOfPages)
   const sorted = sort === 'id' ? conversations : conversations.toSorted(ORDERS[sort])
   return withoutUndefined({
     conversations: sorted.slice(0, limit),

@@ -59,9 +59,9 @@ async function showEstimate(ledger: Pick<Ledger, 'list'>, estimate: ReplayEstima
     spent,
     failures,
   } = estimate
-  const done = upToDate === 0 ? '' : `, ${count(upToDate)} of them up to date`
+  const upToDateText = upToDate === 0 ? '' : `, ${count(upToDate)} of them up to date`
   await line(
-    `edition ${colours.bold(editionId)}: ${many(conversations, 'conversation')}${done}; ${count(messages)} of ${many(messagesOf, 'message')} to process`,
+    `edition ${colours.bold(editionId)}: ${many(conversations, 'conversation')}${upToDateText}; ${count(messages)} of ${many(messagesOf, 'message')} to process`,
   )
   const cost =
     estimate.costMicros === undefined || estimate.currency === undefined

@@ -109,12 +109,12 @@ export const checkRules = toolOfConversation(
         found.push(...check.rules)
       },
     })
-    const wanted = found
+    const chosen = found
       .filter(({ verdict }) => verdicts === undefined || verdicts.includes(verdict))
       .toSorted((a, b) => VERDICTS.indexOf(a.verdict) - VERDICTS.indexOf(b.verdict))
     const budget = budgetOf(limits.answerCharacters)
     const quoted: z.input<typeof rule>[] = []
-    for (const each of wanted) {
+    for (const each of chosen) {
       const one = quoteRule(each, limits.textCharacters, budget)
       if (one === undefined) break
       quoted.push(one)
@@ -124,10 +124,10 @@ export const checkRules = toolOfConversation(
       conversationId,
       totals: { rules, judged, broken, breaks, withoutRule },
       rules: quoted,
-      ...(quoted.length === wanted.length
+      ...(quoted.length === chosen.length
         ? {}
         : {
-            leftOut: `${String(wanted.length - quoted.length)} rules exceed the size of an answer: use verdicts to list fewer`,
+            leftOut: `${String(chosen.length - quoted.length)} rules exceed the size of an answer: use verdicts to list fewer`,
           }),
     }
   },
