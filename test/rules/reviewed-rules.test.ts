@@ -135,6 +135,17 @@ describe('a review', () => {
     expect(await rulesOf(ledger)).toMatchObject([{ verdict: 'kept', takenBack: { revision: 5 } }])
   })
 
+  it('makes one rule of two in a sentence, and one break of two statements about it', async () => {
+    const two = [
+      { id: 'N1', revision: 'r1', quote: 'the ledger of the harbour is Aiko’s pet' },
+      { id: 'N2', revision: 'r1', quote: 'hands stay in pockets' },
+    ]
+    const { ledger } = await ledgerWith(answer({ rules: two, calls: [BROKEN, { ...BROKEN, rule: 'N2' }] }))
+    await ledger.append('c', HISTORY)
+    expect(await ledger.rules.review('c')).toMatchObject({ rules: 1, breaks: 1 })
+    expect(await rulesOf(ledger)).toMatchObject([{ text: RULE, breaks: [{ revision: 4 }] }])
+  })
+
   it('has no words of messages, and the rule of an erased message is gone', async () => {
     const stub = await startOpenAiStub(stubAnswers.text(answer({ rules: [FOUND], calls: [BROKEN] })))
     const summarizer = { kind: 'openai', model: 'stub', apiKey: 'none', baseUrl: stub.baseUrl } as const

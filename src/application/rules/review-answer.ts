@@ -60,6 +60,11 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 const listOf = (value: unknown): readonly Readonly<Record<string, unknown>>[] =>
   Array.isArray(value) ? value.filter((each) => isRecord(each)) : []
 
+/** Without entries that are repeated. */
+const unique = <T extends object>(entries: readonly T[]): T[] => [
+  ...new Map(entries.map((entry) => [JSON.stringify(entry), entry])).values(),
+]
+
 /** Whether the user speaks in a message: in words of their own, or when refusing a call. */
 const speaks = (message: ReportMessage): boolean =>
   isByUser(message) || (refusedCall(message) && refusalIn(message.text) !== undefined)
@@ -71,6 +76,7 @@ class AnswerCheck {
   /** Ids of rules by the ids of the answer, with the revisions at which they begin. */
   readonly #known: Map<string, { readonly id: string; readonly since: number }>
   readonly #ends = new Map<string, number>()
+  readonly #found = new Map<string, Findings['rules'][number]>()
   rejected = 0
 
   constructor(messages: readonly ReportMessage[], rules: readonly Rule[]) {
@@ -95,15 +101,28 @@ class AnswerCheck {
     return []
   }
 
-  rule(stated: Readonly<Record<string, unknown>>): Findings['rules'] {
+  rule(stated: Readonly<Record<string, unknown>>): void {
     const message = this.#messageOf(stated)
     const part =
       message === undefined || !speaks(message) ? undefined : placeOf(textWithRules(message), textOf(stated['quote']))
-    if (message === undefined || part === undefined) return this.#checked<never>(undefined)
+    if (message === undefined || part === undefined) {
+      this.rejected += 1
+      return
+    }
+    const { revision } = message
     const id = idOfRule(message, part)
+    const name = textOf(stated['id'])
+    const isOfReview = this.#found.has(id)
     const isKnown = [...this.#known.values()].some((known) => known.id === id)
-    this.#known.set(textOf(stated['id']), { id, since: message.revision })
-    return isKnown ? [] : [{ id, revision: message.revision, ...part }]
+    if (!this.#known.has(name)) this.#known.set(name, { id, since: revision })
+    if (isKnown && !isOfReview) return
+    // A sentence with two rules has one id, so its rule has the words of both.
+    const { start, end } = this.#found.get(id) ?? part
+    this.#found.set(id, { id, revision, start: Math.min(start, part.start), end: Math.max(end, part.end) })
+  }
+
+  get rules(): Findings['rules'] {
+    return [...this.#found.values()]
   }
 
   /** A message in which the user says something about a rule that is older. */
@@ -146,11 +165,12 @@ export function readReview(
   for (const value of jsonIn(cleanAnswer(answer))) {
     if (!isRecord(value) || !Array.isArray(value['rules'])) continue
     const check = new AnswerCheck(messages, rules)
+    for (const each of listOf(value['rules'])) check.rule(each)
     const found = {
-      rules: listOf(value['rules']).flatMap((each) => check.rule(each)),
-      repeated: listOf(value['repeated']).flatMap((each) => check.reference(each)),
-      ended: listOf(value['ended']).flatMap((each) => check.ended(each)),
-      breaks: listOf(value['calls']).flatMap((each) => check.call(each)),
+      rules: check.rules,
+      repeated: unique(listOf(value['repeated']).flatMap((each) => check.reference(each))),
+      ended: unique(listOf(value['ended']).flatMap((each) => check.ended(each))),
+      breaks: unique(listOf(value['calls']).flatMap((each) => check.call(each))),
     }
     return { ...found, rejected: check.rejected }
   }
