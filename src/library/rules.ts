@@ -196,7 +196,7 @@ export function createRules(parts: RulesParts): LedgerRules {
       if (languageModel === undefined)
         throw bad(
           'summarizer',
-          'has no model, which a review needs: open the ledger with summarizer "openai" and a model',
+          'has no model, which a review needs: set it to "openai" with a model (--summarizer openai --model NAME)',
         )
       let { revision } = await lookup.existing(conversationId)
       const provenance = provenanceOf(by)
