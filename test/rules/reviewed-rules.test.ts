@@ -146,12 +146,28 @@ describe('a review', () => {
     expect(await rulesOf(ledger)).toMatchObject([{ text: RULE, breaks: [{ revision: 4 }] }])
   })
 
+  it('knows a rule that was taken back and stated again', async () => {
+    const given = {
+      rules: [FOUND],
+      ended: [{ rule: 'N1', revision: 'r3' }],
+      repeated: [{ rule: 'N1', revision: 'r5' }],
+      calls: [{ ...BROKEN, revision: 'r6', words: 'rm b.csv' }],
+    }
+    const { ledger } = await ledgerWith(answer(given))
+    const talk = [user(RULE), agent('Ok.'), user('Go ahead this week.'), agent('Ok.'), user('Pockets again!')]
+    await ledger.append('c', [...talk, ...shell('rm b.csv')])
+    expect(await ledger.rules.review('c')).toMatchObject({ breaks: 1, rejected: 0 })
+    const [rule] = await rulesOf(ledger)
+    expect(rule).toMatchObject({ verdict: 'broken', breaks: [{ revision: 6 }] })
+    expect(rule?.takenBack).toBeUndefined()
+  })
+
   it('has no words of messages, and the rule of an erased message is gone', async () => {
     const stub = await startOpenAiStub(stubAnswers.text(answer({ rules: [FOUND], calls: [BROKEN] })))
     const summarizer = { kind: 'openai', model: 'stub', apiKey: 'none', baseUrl: stub.baseUrl } as const
     const ledger = await openLedger({ store: 'memory', erasable: true, summarizer })
     try {
-      await ledger.append('c', HISTORY)
+      await ledger.append('c', [user(`${RULE}, please.`), ...HISTORY.slice(1)])
       await ledger.rules.review('c')
       const recorded = []
       for await (const { type, data } of ledger.log('c')) if (type === 'RulesReviewed') recorded.push(data)

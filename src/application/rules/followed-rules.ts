@@ -20,6 +20,12 @@ const statedAgain = (known: FollowedRule, message: ReportMessage): FollowedRule 
   statedBy: [...known.statedBy, message],
 })
 
+/** A rule that the user states again, perhaps after taking it back. */
+function inForceAgain(known: FollowedRule, message: ReportMessage): FollowedRule {
+  const { takenBack: _takenBack, ...rule } = known.rule
+  return { ...statedAgain(known, message), rule }
+}
+
 export class FollowedRules {
   readonly #rules = new Map<string, FollowedRule>()
   /** The id of the rule in force with the same content. */
@@ -80,7 +86,7 @@ export class FollowedRules {
       const known = this.#rules.get(id)
       if (known !== undefined) this.#end(known, message)
     }
-    for (const id of this.reviews.repeatedIn(message)) this.change(id, (known) => statedAgain(known, message))
+    for (const id of this.reviews.repeatedIn(message)) this.change(id, (known) => inForceAgain(known, message))
     const found = this.reviews.rulesIn(message)
     const ids = new Set(found.map(({ rule }) => rule.id))
     const confirmed = rulesIn(message).filter(({ rule }) => this.confirmed.has(rule.id) && !ids.has(rule.id))

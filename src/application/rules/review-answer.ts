@@ -34,11 +34,14 @@ function lettersOf(text: string): { readonly letters: string; readonly places: r
   return { letters, places }
 }
 
+/** The shortest quotation, in characters. */
+const LEAST_QUOTATION = 3
+
 /** The place of a quotation in a text, whatever its white space and its quotation marks. */
 function placeOf(text: string, quotation: string): Part | undefined {
   const { letters, places } = lettersOf(text)
   const sought = lettersOf(quotation).letters.replaceAll(/^["']+|["']+$/gu, '')
-  const found = sought === '' ? -1 : letters.indexOf(sought)
+  const found = sought.length < LEAST_QUOTATION ? -1 : letters.indexOf(sought)
   const [start, last] = [places[found], places[found + sought.length - 1]]
   return start === undefined || last === undefined ? undefined : { start, end: last + 1 }
 }
@@ -47,12 +50,14 @@ function placeOf(text: string, quotation: string): Part | undefined {
 const bare = (text: string): string => text.replaceAll(/\\[nrt]|[\s\\"'`]+/gu, '')
 const LEAST_WORDS = 2
 
-/** The number of the call in a message that has the words; 0 if its text has them. */
+/** The number of the only call in a message that has the words; 0 if its text has them. */
 function callWith({ toolCalls = [], ownText }: ReportMessage, words: string): number | undefined {
   const sought = bare(words)
   if (sought.length < LEAST_WORDS) return undefined
-  const number = toolCalls.findIndex((call) => bare(`${call.name}${call.arguments}`).includes(sought)) + 1
-  if (number > 0) return number
+  const numbers = toolCalls.flatMap((call, at) =>
+    bare(`${call.name}${call.arguments}`).includes(sought) ? [at + 1] : [],
+  )
+  if (numbers.length > 0) return numbers.length === 1 ? numbers[0] : undefined
   return toolCalls.length === 0 && bare(ownText).includes(sought) ? 0 : undefined
 }
 
@@ -75,7 +80,9 @@ class AnswerCheck {
   readonly #refused: ReadonlySet<string>
   /** Ids of rules by the ids of the answer, with the revisions at which they begin. */
   readonly #known: Map<string, { readonly id: string; readonly since: number }>
-  readonly #ends = new Map<string, number>()
+  /** Revisions at which a rule was taken back, and those at which it was stated again. */
+  readonly #ends = new Map<string, number[]>()
+  readonly #repetitions = new Map<string, number[]>()
   readonly #found = new Map<string, Findings['rules'][number]>()
   rejected = 0
 
@@ -87,7 +94,8 @@ class AnswerCheck {
       ),
     )
     this.#known = new Map(rules.map(({ id, since }) => [id, { id, since: since.revision ?? -1 }]))
-    for (const { id, takenBack } of rules) if (takenBack?.revision !== undefined) this.#ends.set(id, takenBack.revision)
+    for (const { id, takenBack } of rules)
+      if (takenBack?.revision !== undefined) this.#ends.set(id, [takenBack.revision])
   }
 
   #messageOf({ revision }: Readonly<Record<string, unknown>>): ReportMessage | undefined {
@@ -125,18 +133,30 @@ class AnswerCheck {
     return [...this.#found.values()]
   }
 
-  /** A message in which the user says something about a rule that is older. */
-  reference(stated: Readonly<Record<string, unknown>>): Findings['ended'] {
-    const message = this.#messageOf(stated)
-    const rule = this.#known.get(textOf(stated['rule']))
-    const isLater = message !== undefined && rule !== undefined && speaks(message) && message.revision > rule.since
-    return this.#checked(isLater ? { rule: rule.id, revision: message.revision } : undefined)
+  repeated(stated: Readonly<Record<string, unknown>>): Findings['repeated'] {
+    return this.#reference(stated, this.#repetitions)
   }
 
   ended(stated: Readonly<Record<string, unknown>>): Findings['ended'] {
-    const found = this.reference(stated)
-    for (const { rule, revision } of found) this.#ends.set(rule, Math.min(revision, this.#ends.get(rule) ?? Infinity))
-    return found
+    return this.#reference(stated, this.#ends)
+  }
+
+  /** A message in which the user says something about a rule that is older. */
+  #reference(stated: Readonly<Record<string, unknown>>, revisions: Map<string, number[]>): Findings['ended'] {
+    const message = this.#messageOf(stated)
+    const rule = this.#known.get(textOf(stated['rule']))
+    if (message === undefined || rule === undefined || !speaks(message) || message.revision <= rule.since)
+      return this.#checked<never>(undefined)
+    revisions.set(rule.id, [...(revisions.get(rule.id) ?? []), message.revision])
+    return [{ rule: rule.id, revision: message.revision }]
+  }
+
+  /** Whether a rule was stated before a message, and not taken back since. */
+  #isInForce({ id, since }: { readonly id: string; readonly since: number }, revision: number): boolean {
+    const lastOf = (revisions: readonly number[] = []): number =>
+      Math.max(-1, ...revisions.filter((at) => at < revision))
+    const end = lastOf(this.#ends.get(id))
+    return revision > since && (end === -1 || lastOf(this.#repetitions.get(id)) > end)
   }
 
   call(stated: Readonly<Record<string, unknown>>): Findings['breaks'] {
@@ -146,7 +166,7 @@ class AnswerCheck {
     if (message?.role !== 'assistant' || rule === undefined) return this.#checked<never>(undefined)
     const { revision, messageId, toolCalls = [] } = message
     const call = callWith(message, textOf(stated['words']))
-    const isInForce = revision > rule.since && revision < (this.#ends.get(rule.id) ?? Infinity)
+    const isInForce = this.#isInForce(rule, revision)
     const isRefused = call !== undefined && this.#refused.has(`${messageId} ${toolCalls[call - 1]?.id ?? ''}`)
     return this.#checked(call === undefined || !isInForce || isRefused ? undefined : { rule: rule.id, revision, call })
   }
@@ -168,7 +188,7 @@ export function readReview(
     for (const each of listOf(value['rules'])) check.rule(each)
     const found = {
       rules: check.rules,
-      repeated: unique(listOf(value['repeated']).flatMap((each) => check.reference(each))),
+      repeated: unique(listOf(value['repeated']).flatMap((each) => check.repeated(each))),
       ended: unique(listOf(value['ended']).flatMap((each) => check.ended(each))),
       breaks: unique(listOf(value['calls']).flatMap((each) => check.call(each))),
     }

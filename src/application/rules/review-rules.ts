@@ -35,6 +35,10 @@ const failed = (failure: ReviewFailed['failure'], detail: string): E.Either<Revi
 const isKnown = ({ source, standing, since }: Rule, from: number): boolean =>
   standing !== 'dropped' && (source === 'added' || standing === 'confirmed' || (since.revision ?? 0) < from)
 
+/** A rule as it was before the messages of the review: the model says whether they take it back. */
+const endedBefore = ({ takenBack, ...rule }: Rule, from: number): Rule =>
+  takenBack === undefined || (takenBack.revision ?? 0) >= from ? rule : { ...rule, takenBack }
+
 /** Sends a request. A failure is returned. */
 async function ask(
   model: LanguageModel,
@@ -79,7 +83,7 @@ export async function reviewNextPart(
   const [part, ...rest] = partsOf(messages, from, model.windowTokens)
   if (part === undefined) return E.right(undefined)
   const upTo = rest.length === 0 ? revision : (part.messages.at(-1)?.revision ?? revision)
-  const known = rules.map(({ rule }) => rule).filter((rule) => isKnown(rule, from))
+  const known = rules.map(({ rule }) => endedBefore(rule, from)).filter((rule) => isKnown(rule, from))
   const answered = await ask(model, part, known, signal)
   if (E.isLeft(answered)) return answered
   const { read, reviewer } = answered.right

@@ -1,5 +1,6 @@
 /** The rules and breaks that a model found in a conversation, as reviews recorded them. */
 import type { EventData } from '../../domain/events/index.js'
+import { ERASED } from '../../domain/events/texts.js'
 import { spokenSentences } from '../../domain/text/speech.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
 import { ruleOf, statedAt, type ReadableRule } from './find-rules.js'
@@ -83,8 +84,9 @@ export class Reviews {
     return this.#rules
       .filter(({ revision }) => revision === message.revision)
       .flatMap(({ id, start, end }) => {
-        const text = textWithRules(message).slice(start, end).replaceAll(/\s+/gu, ' ').trim()
-        if (text === '') return []
+        const whole = textWithRules(message)
+        if (whole === ERASED || end > whole.length) return []
+        const text = whole.slice(start, end).replaceAll(/\s+/gu, ' ').trim()
         const stated = {
           id,
           text,
