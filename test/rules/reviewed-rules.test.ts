@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { createScriptedLanguageModel, scriptedFailure } from '../../src/adapters/scripted/language-model.js'
+import { Reviews } from '../../src/application/rules/reviews.js'
 import { openLedger, type CheckedRule, type Ledger, type MessageInput } from '../../src/index.js'
 import type { LanguageModelRequest } from '../../src/ports/language-model.js'
 import type { Database } from '../../src/ports/sql.js'
@@ -162,6 +163,55 @@ describe('a review', () => {
     expect(rule?.takenBack).toBeUndefined()
   })
 
+  it('counts the sentences of a message with marks as code does', async () => {
+    const text = 'Use tabs in `src`.\n\n**Never** push to *main*.'
+    const rule = { id: 'N1', revision: 'r1', quote: '**Never** push to *main*.' }
+    const { ledger } = await ledgerWith(answer({ rules: [rule] }))
+    await ledger.append('c', [user(text), ...shell('ls')])
+    const found = (await ledger.rules.list('c')).rules.map(({ id }) => id)
+    await ledger.rules.review('c')
+    expect((await ledger.rules.list('c')).rules.map(({ id }) => id)).toEqual(found)
+  })
+
+  it.each([
+    ['with the escapes of JSON', String.raw`del C:\\temp\\new`],
+    ['without them', String.raw`del C:\temp\new`],
+  ])('finds words of a call %s', async (_name, words) => {
+    const { ledger } = await ledgerWith(answer({ rules: [FOUND], calls: [{ ...BROKEN, words }] }))
+    await ledger.append('c', [...HISTORY.slice(0, 3), ...shell(String.raw`del C:\temp\new`)])
+    expect(await ledger.rules.review('c')).toMatchObject({ breaks: 1, rejected: 0 })
+  })
+
+  it('that was asked for before another one was recorded is not used', async () => {
+    let recorded: (() => Promise<unknown>) | undefined
+    const late = async (): Promise<string> => {
+      const inBetween = recorded
+      recorded = undefined
+      await inBetween?.()
+      return answer(inBetween === undefined ? { rules: [FOUND] } : { rules: [{ ...FOUND, quote: 'Morning!' }] })
+    }
+    const { ledger } = await ledgerWith(late)
+    await ledger.append('c', HISTORY)
+    recorded = () => ledger.rules.review('c')
+    await ledger.rules.review('c')
+    expect((await ledger.rules.list('c')).rules.map(({ text }) => text)).toEqual([RULE])
+    expect(await ledger.rules.review('c')).toMatchObject({ requests: 0 })
+  })
+
+  it('halves a part whose answer was cut off', async () => {
+    const cut = scriptedFailure('cut-off')
+    const { ledger, model } = await ledgerWith((request) =>
+      (request.prompt.match(/^r\d+ /gmu) ?? []).length > 8 ? cut : answer({}),
+    )
+    await ledger.append(
+      'c',
+      Array.from({ length: 16 }, (_none, at) => user(`${String(at)} ${'some words of a talk '.repeat(12)}`)),
+    )
+    const review = await ledger.rules.review('c')
+    expect(review.upTo).toBeGreaterThanOrEqual(16)
+    expect(model.requests.length).toBeGreaterThan(review.requests)
+  })
+
   it('has no words of messages, and the rule of an erased message is gone', async () => {
     const stub = await startOpenAiStub(stubAnswers.text(answer({ rules: [FOUND], calls: [BROKEN] })))
     const summarizer = { kind: 'openai', model: 'stub', apiKey: 'none', baseUrl: stub.baseUrl } as const
@@ -286,4 +336,34 @@ it('law: whatever a model answers, a review has only places of the messages, and
     }),
     { numRuns: runsOf(60) },
   )
+})
+
+it('a review with another prompt replaces the parts that it read, and the others stay', () => {
+  const review = (sha256: string, upTo: number, id: string, revision: number) => ({
+    from: 0,
+    upTo,
+    known: [],
+    rules: [{ id, revision, start: 0, end: 3 }],
+    repeated: [],
+    ended: [],
+    breaks: [],
+    reviewer: {
+      provider: 'p',
+      model: 'm',
+      parameters: {},
+      prompt: { name: 'n', sha256 },
+      rejected: 0,
+      durationMs: 1,
+    },
+  })
+  const reviews = new Reviews()
+  reviews.take(review('old', 500, 'r150.1', 150), 501)
+  reviews.take({ ...review('new', 100, 'r3.1', 3), previous: 501 }, 502)
+  const of = (revision: number) => reviews.hasJudged(revision > 100 ? 'r150.1' : 'r3.1', { revision })
+  expect([0, 100, 101, 500, 501].map(of)).toEqual([true, true, true, true, false])
+  expect(reviews.hasJudged('r150.1', { revision: 50 })).toBe(false)
+  expect(reviews.placesOf(new Set(['r150.1'])).map(({ id }) => id)).toEqual(['r150.1'])
+  expect([reviews.upTo, reviews.nextWith('new'), reviews.nextWith('old'), reviews.nextWith('other')]).toEqual([
+    500, 101, 501, 0,
+  ])
 })

@@ -170,7 +170,7 @@ export class CallChecker {
 
   /** Takes the breaks that a model found in a call, or, with the number 0, in a text. */
   #takeReviewed(by: ReportMessage, number: number, what: () => Pick<RuleBreak, 'tool' | 'words' | 'failed'>): void {
-    if (by.revision > this.#reviews.upTo || !this.#isCompared(by)) return
+    if (!this.#reviews.covers(by) || !this.#isCompared(by)) return
     for (const rule of this.rules) {
       const { id } = rule.rule
       if (!this.#isInForce(rule, by) || !this.#reviews.hasJudged(id, by)) continue

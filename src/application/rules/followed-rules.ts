@@ -67,7 +67,7 @@ export class FollowedRules {
 
   take(message: ReportMessage): void {
     this.#messages.set(message.messageId, message)
-    if (message.revision <= this.reviews.upTo) {
+    if (this.reviews.covers(message)) {
       this.#takeReviewed(message)
       return
     }

@@ -8,6 +8,7 @@ import { worksOf } from '../loss-report/tool-calls.js'
 import { cleanAnswer } from '../summarizers/clean-answer.js'
 import { jsonIn } from '../summarizers/read-sections.js'
 import { isByUser } from '../working-state/statements.js'
+import { comparedText } from './compared-text.js'
 import { refusedCall } from './find-rules.js'
 import { idOfRule, textWithRules, type Part } from './reviews.js'
 
@@ -19,43 +20,41 @@ export interface ReadReview extends Findings {
   readonly rejected: number
 }
 
-const PLAIN: Readonly<Record<string, string>> = { '’': "'", '‘': "'", '“': '"', '”': '"', '„': '"', '«': '"', '»': '"' }
-
-/** The characters of a text that count in a comparison, with their places. White space does not. */
-function lettersOf(text: string): { readonly letters: string; readonly places: readonly number[] } {
-  const places: number[] = []
-  let letters = ''
-  for (let at = 0; at < text.length; at += 1) {
-    const character = text.charAt(at)
-    if (/\s/u.test(character)) continue
-    letters += PLAIN[character] ?? character
-    places.push(at)
-  }
-  return { letters, places }
-}
-
 /** The shortest quotation, in characters. */
 const LEAST_QUOTATION = 3
 
 /** The place of a quotation in a text, whatever its white space and its quotation marks. */
 function placeOf(text: string, quotation: string): Part | undefined {
-  const { letters, places } = lettersOf(text)
-  const sought = lettersOf(quotation).letters.replaceAll(/^["']+|["']+$/gu, '')
-  const found = sought.length < LEAST_QUOTATION ? -1 : letters.indexOf(sought)
+  const { text: whole, places } = comparedText(text, /\s/u)
+  const sought = comparedText(quotation, /\s/u).text.replaceAll(/^["']+|["']+$/gu, '')
+  const found = sought.length < LEAST_QUOTATION ? -1 : whole.indexOf(sought)
   const [start, last] = [places[found], places[found + sought.length - 1]]
   return start === undefined || last === undefined ? undefined : { start, end: last + 1 }
 }
 
-/** Models write the arguments of a call with and without the escapes of JSON. */
-const bare = (text: string): string => text.replaceAll(/\\[nrt]|[\s\\"'`]+/gu, '')
+const bare = (text: string): string => comparedText(text, /[\s\\"'`]/u).text
 const LEAST_WORDS = 2
+
+/** The texts in the arguments of a call, without the escapes of JSON. */
+function textsIn(json: string): string {
+  const texts: string[] = []
+  try {
+    JSON.parse(json, (_name, value: unknown) => {
+      if (typeof value === 'string') texts.push(value)
+      return value
+    })
+  } catch {
+    // A program's own format has no escapes.
+  }
+  return texts.join(' ')
+}
 
 /** The number of the only call in a message that has the words; 0 if its text has them. */
 function callWith({ toolCalls = [], ownText }: ReportMessage, words: string): number | undefined {
   const sought = bare(words)
   if (sought.length < LEAST_WORDS) return undefined
-  const numbers = toolCalls.flatMap((call, at) =>
-    bare(`${call.name}${call.arguments}`).includes(sought) ? [at + 1] : [],
+  const numbers = toolCalls.flatMap(({ name, arguments: json }, at) =>
+    [`${name}${json}`, textsIn(json)].some((text) => bare(text).includes(sought)) ? [at + 1] : [],
   )
   if (numbers.length > 0) return numbers.length === 1 ? numbers[0] : undefined
   return toolCalls.length === 0 && bare(ownText).includes(sought) ? 0 : undefined
@@ -74,16 +73,24 @@ const unique = <T extends object>(entries: readonly T[]): T[] => [
 const speaks = (message: ReportMessage): boolean =>
   isByUser(message) || (refusedCall(message) && refusalIn(message.text) !== undefined)
 
+/** A rule and the revision at which it begins. */
+interface KnownRule {
+  readonly id: string
+  readonly since: number
+}
+
 /** Checks the statements of one answer. */
 class AnswerCheck {
   readonly #byRevision: ReadonlyMap<number, ReportMessage>
   readonly #refused: ReadonlySet<string>
   /** Ids of rules by the ids of the answer, with the revisions at which they begin. */
-  readonly #known: Map<string, { readonly id: string; readonly since: number }>
+  readonly #known: Map<string, KnownRule>
   /** Revisions at which a rule was taken back, and those at which it was stated again. */
   readonly #ends = new Map<string, number[]>()
   readonly #repetitions = new Map<string, number[]>()
   readonly #found = new Map<string, Findings['rules'][number]>()
+  /** Names that the answer gives to two rules. */
+  readonly #ambiguous = new Set<string>()
   rejected = 0
 
   constructor(messages: readonly ReportMessage[], rules: readonly Rule[]) {
@@ -109,6 +116,11 @@ class AnswerCheck {
     return []
   }
 
+  #ruleOf(stated: Readonly<Record<string, unknown>>): KnownRule | undefined {
+    const name = textOf(stated['rule'])
+    return this.#ambiguous.has(name) ? undefined : this.#known.get(name)
+  }
+
   rule(stated: Readonly<Record<string, unknown>>): void {
     const message = this.#messageOf(stated)
     const part =
@@ -122,7 +134,9 @@ class AnswerCheck {
     const name = textOf(stated['id'])
     const isOfReview = this.#found.has(id)
     const isKnown = [...this.#known.values()].some((known) => known.id === id)
-    if (!this.#known.has(name)) this.#known.set(name, { id, since: revision })
+    const named = this.#known.get(name)
+    if (named === undefined) this.#known.set(name, { id, since: revision })
+    else if (named.id !== id) this.#ambiguous.add(name)
     if (isKnown && !isOfReview) return
     // A sentence with two rules has one id, so its rule has the words of both.
     const { start, end } = this.#found.get(id) ?? part
@@ -144,7 +158,7 @@ class AnswerCheck {
   /** A message in which the user says something about a rule that is older. */
   #reference(stated: Readonly<Record<string, unknown>>, revisions: Map<string, number[]>): Findings['ended'] {
     const message = this.#messageOf(stated)
-    const rule = this.#known.get(textOf(stated['rule']))
+    const rule = this.#ruleOf(stated)
     if (message === undefined || rule === undefined || !speaks(message) || message.revision <= rule.since)
       return this.#checked<never>(undefined)
     revisions.set(rule.id, [...(revisions.get(rule.id) ?? []), message.revision])
@@ -152,7 +166,7 @@ class AnswerCheck {
   }
 
   /** Whether a rule was stated before a message, and not taken back since. */
-  #isInForce({ id, since }: { readonly id: string; readonly since: number }, revision: number): boolean {
+  #isInForce({ id, since }: KnownRule, revision: number): boolean {
     const lastOf = (revisions: readonly number[] = []): number =>
       Math.max(-1, ...revisions.filter((at) => at < revision))
     const end = lastOf(this.#ends.get(id))
@@ -162,7 +176,7 @@ class AnswerCheck {
   call(stated: Readonly<Record<string, unknown>>): Findings['breaks'] {
     if (stated['verdict'] !== 'broken') return []
     const message = this.#messageOf(stated)
-    const rule = this.#known.get(textOf(stated['rule']))
+    const rule = this.#ruleOf(stated)
     if (message?.role !== 'assistant' || rule === undefined) return this.#checked<never>(undefined)
     const { revision, messageId, toolCalls = [] } = message
     const call = callWith(message, textOf(stated['words']))

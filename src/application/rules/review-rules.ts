@@ -8,7 +8,7 @@ import type { Rule } from '../../domain/rules/rule.js'
 import type { LanguageModel, LanguageModelFailure } from '../../ports/language-model.js'
 import type { Log } from '../recording/load-conversation.js'
 import { reviewPrompt } from './review-prompt.js'
-import { partsOf, reviewRequest, type ReviewPart } from './review-request.js'
+import { partsOf, reviewRequest, tokensOfPart, type ReviewPart } from './review-request.js'
 import { readReview, type ReadReview } from './review-answer.js'
 import { readRules } from './rule-fold.js'
 
@@ -39,16 +39,23 @@ const isKnown = ({ source, standing, since }: Rule, from: number): boolean =>
 const endedBefore = ({ takenBack, ...rule }: Rule, from: number): Rule =>
   takenBack === undefined || (takenBack.revision ?? 0) >= from ? rule : { ...rule, takenBack }
 
-/** Sends a request. A failure is returned. */
+/** An answer, and what was paid for it. */
+interface Answered {
+  readonly read: ReadReview
+  readonly reviewer: Review['reviewer']
+}
+
+/** Asks for a part; undefined if the answer was cut off because the part has too much for one. */
 async function ask(
   model: LanguageModel,
   { messages, text }: ReviewPart,
   known: readonly Rule[],
   signal: AbortSignal | undefined,
-): Promise<E.Either<ReviewFailed, { readonly read: ReadReview; readonly reviewer: Review['reviewer'] }>> {
+): Promise<E.Either<ReviewFailed, Answered> | undefined> {
   const request = reviewRequest(text, known)
   const startedAt = performance.now()
   const answer = await model.complete(request, signal)()
+  if (E.isLeft(answer) && answer.left.failure === 'cut-off' && messages.length > 1) return undefined
   if (E.isLeft(answer)) return failed(answer.left.failure, answer.left.detail)
   const read = readReview(answer.right.text, messages, known)
   if (read === undefined) return failed('malformed', 'the answer is not in the form of a review')
@@ -69,7 +76,7 @@ async function ask(
 
 /**
  * Reviews the next part of a conversation that no review with this prompt has read. The caller records the review before
- * the next part, so that nothing that was paid for is lost.
+ * the next part, so that nothing that was answered is lost.
  * @returns undefined if all messages were read
  */
 export async function reviewNextPart(
@@ -79,18 +86,31 @@ export async function reviewNextPart(
   signal: AbortSignal | undefined,
 ): Promise<E.Either<ReviewFailed, ReviewStep | undefined>> {
   const { rules, messages, revision, reviews, confirmed } = await readRules(log, conversationId, [])
-  const from = reviews.last?.reviewer.prompt.sha256 === reviewPrompt.sha256 ? reviews.upTo + 1 : 0
-  const [part, ...rest] = partsOf(messages, from, model.windowTokens)
-  if (part === undefined) return E.right(undefined)
-  const upTo = rest.length === 0 ? revision : (part.messages.at(-1)?.revision ?? revision)
+  const from = reviews.nextWith(reviewPrompt.sha256)
   const known = rules.map(({ rule }) => endedBefore(rule, from)).filter((rule) => isKnown(rule, from))
-  const answered = await ask(model, part, known, signal)
-  if (E.isLeft(answered)) return answered
-  const { read, reviewer } = answered.right
-  // The answer does not repeat confirmed rules, and the review replaces the one that has their places.
-  const places = reviews.placesOf(confirmed).filter((rule) => rule.revision >= from && rule.revision <= upTo)
-  const { repeated, ended, breaks } = read
-  const found = { rules: [...places, ...read.rules], repeated, ended, breaks }
-  const review = { from, upTo, known: known.map(({ id }) => id), ...found, reviewer }
-  return E.right({ review, left: rest.length })
+  // A part with too much for one answer is halved.
+  for (let limit = tokensOfPart(model.windowTokens, known); ; limit = Math.floor(limit / 2)) {
+    const [part, ...rest] = partsOf(messages, from, limit)
+    if (part === undefined) return E.right(undefined)
+    const answered = await ask(model, part, known, signal)
+    if (answered === undefined) continue
+    if (E.isLeft(answered)) return answered
+    const { read, reviewer } = answered.right
+    const upTo = rest.length === 0 ? revision : (part.messages.at(-1)?.revision ?? revision)
+    // The answer does not repeat confirmed rules, and the review replaces the one that has their places.
+    const places = reviews.placesOf(confirmed).filter((rule) => rule.revision >= from && rule.revision <= upTo)
+    const { repeated, ended, breaks } = read
+    const review = {
+      ...(reviews.revision < 0 ? {} : { previous: reviews.revision }),
+      from,
+      upTo,
+      known: known.map(({ id }) => id),
+      rules: [...places, ...read.rules],
+      repeated,
+      ended,
+      breaks,
+      reviewer,
+    }
+    return E.right({ review, left: rest.length })
+  }
 }

@@ -78,7 +78,7 @@ export class RuleFold {
     else if (isOfType(event, 'ConversationObserved')) this.#project = notErased(event.data.cwd)
     else if (isOfType(event, 'RuleJudged')) this.#judge(event.data)
     else if (isOfType(event, 'RuleAdded')) this.#add(event)
-    else if (isOfType(event, 'RulesReviewed')) this.#reviews.take(event.data)
+    else if (isOfType(event, 'RulesReviewed')) this.#reviews.take(event.data, event.revision)
     else if (isOfType(event, 'MessagesPruned') || isReplacement(event)) this.#compacted(event.revision)
   }
 

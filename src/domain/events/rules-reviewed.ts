@@ -11,10 +11,12 @@ export const rulesReviewed = defineEvent({
   effect: 'none',
   activity: 'update',
   label: 'Rules reviewed',
-  withoutContent: ['from', 'upTo', 'known', 'rules', 'repeated', 'ended', 'breaks', 'reviewer'],
+  withoutContent: ['previous', 'from', 'upTo', 'known', 'rules', 'repeated', 'ended', 'breaks', 'reviewer'],
   // The event has places in messages and no words of them, so an erased message takes its rules with it.
   texts: NO_TEXTS,
   schema: z.object({
+    /** Revision of the newest review when the model was asked. If another one came meanwhile, this one is not used. */
+    previous: revision.optional(),
     /** The first event that was read. Earlier ones are as the review before says. */
     from: revision,
     /** The last event that was read. */
