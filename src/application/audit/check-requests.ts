@@ -5,7 +5,7 @@
  */
 import { summariesBefore } from '../../domain/conversation/summaries-before.js'
 import { either as E } from 'fp-ts'
-import { summaryOf, workingStateOf, type Batch } from '../../domain/conversation/batch.js'
+import { summaryOf, summaryToFold, workingStateOf, type Batch } from '../../domain/conversation/batch.js'
 import { prefixUpTo } from '../../domain/compaction/prefix.js'
 import type { Conversation } from '../../domain/conversation/conversation.js'
 import type { LiveMessage } from '../../domain/conversation/live-message.js'
@@ -147,14 +147,7 @@ export class RequestWatch {
    */
   private jobs(state: Conversation, event: SummarizedEvent, persona: string): readonly RecordedJob[] | undefined {
     if (isOfType(event, 'BatchesResummarized')) {
-      const summaries = sourcesOf(state, event.data.sourceBatchIds)?.map((batch) => ({
-        text: summaryOf(batch),
-        startTime: batch.startTime,
-        endTime: batch.endTime,
-        messageCount: batch.messageCount,
-        depth: batch.depth,
-        sections: batch.sections,
-      }))
+      const summaries = sourcesOf(state, event.data.sourceBatchIds)?.map(summaryToFold)
       return summaries === undefined
         ? undefined
         : this.temperatures.flatMap((temperature) =>

@@ -7,7 +7,7 @@
  * rules.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { carriedBatch, type Batch } from '../../domain/conversation/batch.js'
+import { batchContent, carriedBatch, type Batch } from '../../domain/conversation/batch.js'
 import { callGroups, callName } from '../../domain/conversation/call-groups.js'
 import { contextLaws } from './context-laws.js'
 import { resumeAt, revisionsCarried } from '../../domain/conversation/resume-at.js'
@@ -285,33 +285,6 @@ function replacementLaws(before: Conversation, event: RecordedEvent<ReplacementT
   ]
 }
 
-/** A batch as an event contains it in full, without its origin. */
-const whole = ({
-  batchId,
-  label,
-  depth,
-  startTime,
-  endTime,
-  messageCount,
-  firstRevision,
-  lastRevision,
-  content,
-  sections,
-  tokens,
-}: Omit<Batch, 'revision' | 'origin'>): Omit<Batch, 'revision' | 'origin'> => ({
-  batchId,
-  label,
-  depth,
-  startTime,
-  endTime,
-  messageCount,
-  firstRevision,
-  lastRevision,
-  content,
-  sections,
-  tokens,
-})
-
 /** Compares the compaction of a restored observed context with the event that recorded it. */
 async function observedAgain(
   { revision, ...compaction }: NonNullable<EventData<ReplacementType>['observed']>,
@@ -373,7 +346,7 @@ export async function restoredLaws(
       const same =
         recorded !== undefined &&
         isOfType(recorded, 'BatchArchived', 'BatchesResummarized') &&
-        isDeepStrictEqual(whole(recorded.data), whole(batch))
+        isDeepStrictEqual(batchContent(recorded.data), batchContent(batch))
       if (!same)
         findings.push(
           finding(

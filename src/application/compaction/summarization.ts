@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { either as E } from 'fp-ts'
-import { summaryOf, workingStateOf, type Batch } from '../../domain/conversation/batch.js'
+import { summaryOf, summaryToFold, workingStateOf, type Batch } from '../../domain/conversation/batch.js'
 import { applyOperations } from '../../domain/conversation/working-state.js'
 import type { Chunk, Conversation } from '../../domain/conversation/conversation.js'
 import type { LiveMessage } from '../../domain/conversation/live-message.js'
@@ -413,14 +413,7 @@ export class Summarization {
     sources: readonly Batch[],
     trigger: CompactionTrigger,
   ): Promise<E.Either<RunEnd, Conversation>> {
-    const summaries = sources.map((batch) => ({
-      text: summaryOf(batch),
-      startTime: batch.startTime,
-      endTime: batch.endTime,
-      messageCount: batch.messageCount,
-      depth: batch.depth,
-      sections: batch.sections,
-    }))
+    const summaries = sources.map(summaryToFold)
     const sourceBatchIds = sources.map((batch) => batch.batchId)
     const result = await this.summarize(
       state,

@@ -1,4 +1,5 @@
 /** The tree of a batch: source batches, chunk and messages, each with its origin and cycle. */
+import { batchContent } from '../../domain/conversation/batch.js'
 import type { Conversation } from '../../domain/conversation/conversation.js'
 import type { RecordedEvent, SummarizerRecord } from '../../domain/events/index.js'
 import type { Log } from '../recording/load-conversation.js'
@@ -42,19 +43,7 @@ async function originOf(
   event: BatchEvent,
   open: boolean,
 ): Promise<BatchOrigin> {
-  const {
-    batchId,
-    label,
-    depth,
-    startTime,
-    endTime,
-    messageCount,
-    firstRevision,
-    lastRevision,
-    tokens,
-    content,
-    sections,
-  } = event.data
+  const { batchId, depth } = event.data
   const stateNow = stateOf(state, batchId)
   const missing: string[] = []
   const sources: BatchOrigin[] = []
@@ -80,17 +69,7 @@ async function originOf(
   const putOut = stateNow !== 'retired' ? undefined : await archive.putOutBy(state, batchId)
   const takenOver = archive.takeovers.get(batchId)
   return {
-    batchId,
-    label,
-    depth,
-    startTime,
-    endTime,
-    messageCount,
-    firstRevision,
-    lastRevision,
-    tokens,
-    content,
-    ...(sections === undefined ? {} : { sections }),
+    ...batchContent(event.data),
     state: stateNow,
     recorded: recordedAt(event),
     ...(isOfType(event, 'BatchesResummarized') ? { summarizer: event.data.summarizer } : {}),

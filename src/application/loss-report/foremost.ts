@@ -3,7 +3,7 @@
  * needed again first.
  */
 import { findNames, type WantedName } from './find-names.js'
-import type { ItemKind } from './items.js'
+import type { ItemKind } from '../../domain/reports/loss-items.js'
 import { isEnoughOf } from './judge.js'
 import type { JudgedItem } from './judged-item.js'
 import { unescaped } from './passages.js'

@@ -8,6 +8,7 @@
 import { answersIn } from '../../domain/text/question-answers.js'
 import { dashedNamesIn, namesIn } from '../../domain/text/names.js'
 import { numbersIn } from '../../domain/text/numbers.js'
+import type { ItemKind } from '../../domain/reports/loss-items.js'
 import { failuresIn } from './failures.js'
 import { runningIn } from './running.js'
 import type { ReportMessage } from './report-input.js'
@@ -15,38 +16,6 @@ import { ADDRESS, aroundPasted, isLong, isSpoken, kindOfSentence, spokenSentence
 import { tellingTerms } from './stretches.js'
 import { isSamePath, nameOf, pathOf } from '../../domain/tools/call-query.js'
 import type { Work } from './tool-calls.js'
-
-export const ITEM_KINDS = [
-  'constraint',
-  'refusal',
-  'decision',
-  'task',
-  'statement',
-  'request',
-  'error',
-  'file',
-  'identifier',
-  'number',
-  'openCall',
-  'subAgent',
-] as const
-export type ItemKind = (typeof ITEM_KINDS)[number]
-
-/** Plural labels for the kinds. */
-export const ITEM_NAMES: Readonly<Record<ItemKind, string>> = {
-  constraint: 'constraints',
-  refusal: 'refusals of the user',
-  decision: 'decisions',
-  task: 'open tasks',
-  statement: 'statements of the user',
-  request: 'requests of the user',
-  error: 'errors',
-  file: 'files',
-  identifier: 'identifiers',
-  number: 'numbers',
-  openCall: 'open calls',
-  subAgent: 'running sub-agents',
-}
 
 /** Something that the removed messages contain. */
 export interface Item {

@@ -1,5 +1,6 @@
 import { quote } from '../../domain/text/quote.js'
-import type { Item, ItemKind } from './items.js'
+import type { ItemKind } from '../../domain/reports/loss-items.js'
+import type { Item } from './items.js'
 import type { Judgement } from './judge.js'
 import { messageProof, type MessageProof } from './proofs.js'
 import type { ReportMessage } from './report-input.js'

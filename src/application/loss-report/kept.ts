@@ -6,7 +6,8 @@
  */
 import { createJudge, type Judgement } from './judge.js'
 import { finderOf, squash } from './find-text.js'
-import { itemsOf, type Item, type ItemKind } from './items.js'
+import type { ItemKind } from '../../domain/reports/loss-items.js'
+import { itemsOf, type Item } from './items.js'
 import { linesOf, remainingPassages, summaryPassages } from './passages.js'
 import type { ReportInput, ReportMessage } from './report-input.js'
 import { isSpoken, spokenSentences } from '../../domain/text/speech.js'

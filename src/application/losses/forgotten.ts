@@ -11,7 +11,7 @@ import {
   type RepeatedPair,
   type Comparison,
 } from '../loss-report/repeated-work.js'
-import { ITEM_KINDS, type ItemKind } from '../loss-report/items.js'
+import { ITEM_KINDS, type ItemKind } from '../../domain/reports/loss-items.js'
 import type { Verdict } from '../loss-report/judge.js'
 import type { JudgedItem } from '../loss-report/judged-item.js'
 import { linesOf } from '../loss-report/passages.js'

@@ -3,7 +3,8 @@
  * by its weightiest sentences, and its text shows those that are lost.
  */
 import { declines } from '../../domain/text/refusals.js'
-import { itemsOf, type Item, type ItemKind } from '../loss-report/items.js'
+import type { ItemKind } from '../../domain/reports/loss-items.js'
+import { itemsOf, type Item } from '../loss-report/items.js'
 import { createJudge, type Judgement } from '../loss-report/judge.js'
 import { inOrderOfConsequence } from '../loss-report/foremost.js'
 import { judgedOf, type JudgedItem } from '../loss-report/judged-item.js'

@@ -4,7 +4,7 @@
  * finished requests and small errors are below it, and are only counted.
  */
 import type { RepeatedPair } from '../loss-report/repeated-work.js'
-import type { ItemKind } from '../loss-report/items.js'
+import type { ItemKind } from '../../domain/reports/loss-items.js'
 import type { JudgedItem } from '../loss-report/judged-item.js'
 import type { MessageProof } from '../loss-report/proofs.js'
 import { addCosts, NO_COST, type Cost } from '../loss-report/tool-calls.js'

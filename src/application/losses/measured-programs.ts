@@ -3,7 +3,7 @@
  * reader can check it in the session.
  */
 import { medianOf } from '../loss-report/recovery.js'
-import type { ItemKind } from '../loss-report/items.js'
+import type { ItemKind } from '../../domain/reports/loss-items.js'
 import type { ReportInput } from '../loss-report/report-input.js'
 import type { CheckedRule, Presence } from '../../domain/rules/rule.js'
 import type { ForgottenCycle } from './cycles.js'

@@ -1,7 +1,7 @@
 /** Totals of the reports on many compactions: overall, and by program, version, trigger and strategy. */
 import type { RepeatedPair } from '../loss-report/repeated-work.js'
 import type { ForgottenReport, Repeated, VerdictCounts } from './forgotten.js'
-import { ITEM_KINDS, type ItemKind } from '../loss-report/items.js'
+import { ITEM_KINDS, type ItemKind } from '../../domain/reports/loss-items.js'
 import type { Verdict } from '../loss-report/judge.js'
 import { totalRecovery, type RecoveryTotal } from '../loss-report/recovery.js'
 import { addCosts } from '../loss-report/tool-calls.js'

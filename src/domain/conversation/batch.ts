@@ -30,6 +30,49 @@ export interface Batch {
   readonly origin?: { readonly editionId?: string | undefined; readonly revision: number } | undefined
 }
 
+/** The parts of a batch that belong to itself, not to the event that holds it. */
+export type BatchContent = Pick<
+  Batch,
+  | 'batchId'
+  | 'label'
+  | 'depth'
+  | 'startTime'
+  | 'endTime'
+  | 'messageCount'
+  | 'firstRevision'
+  | 'lastRevision'
+  | 'content'
+  | 'sections'
+  | 'tokens'
+>
+
+/** The batch itself, without what the event that holds it adds. */
+export const batchContent = ({
+  batchId,
+  label,
+  depth,
+  startTime,
+  endTime,
+  messageCount,
+  firstRevision,
+  lastRevision,
+  content,
+  sections,
+  tokens,
+}: BatchContent): BatchContent => ({
+  batchId,
+  label,
+  depth,
+  startTime,
+  endTime,
+  messageCount,
+  firstRevision,
+  lastRevision,
+  tokens,
+  content,
+  ...(sections === undefined ? {} : { sections }),
+})
+
 type Span = Pick<Batch, 'depth' | 'startTime' | 'endTime' | 'messageCount'>
 
 /** The header line that archived content starts with. */
@@ -46,6 +89,18 @@ export const batchLabel = (conversationId: string, endTime: string): string =>
 /** The summary of a batch, without its header line. */
 export const summaryOf = (batch: Span & { readonly content: string; readonly erased?: true | undefined }): string =>
   batch.erased === true ? ERASED : batch.content.slice(headerLine(batch).length + 1)
+
+/** A batch as the input of a request that merges summaries. `verify` makes the same request again. */
+export const summaryToFold = (
+  batch: Batch,
+): { text: string } & Pick<Batch, 'startTime' | 'endTime' | 'messageCount' | 'depth' | 'sections'> => ({
+  text: summaryOf(batch),
+  startTime: batch.startTime,
+  endTime: batch.endTime,
+  messageCount: batch.messageCount,
+  depth: batch.depth,
+  sections: batch.sections,
+})
 
 /** The fields of a batch that a prune event carries forward. */
 export const carriedBatch = ({

@@ -1,4 +1,4 @@
-/** The `--port` flag, and errors of a port that cannot be used. */
+/** The `--port` flag, and errors of an address that a server cannot listen on. */
 import { LedgerError } from '../../lib/ledger-error.js'
 import { codeOf } from '../../ports/store-error.js'
 import type { CommandArgs } from './command-args.js'
@@ -13,19 +13,28 @@ export function portOf(args: CommandArgs): number | undefined {
   return port
 }
 
-/** A `LedgerError` with the reason why the port cannot be used, if the reason is known. */
-export function unusablePort(error: unknown, what: string, port: number | undefined): unknown {
-  const code = codeOf(error)
-  const reason =
-    code === 'EADDRINUSE'
-      ? 'another program uses this port'
-      : code === 'EACCES'
-        ? 'this user has no permission'
-        : undefined
-  return reason === undefined || port === undefined
-    ? error
-    : new LedgerError(
-        'PortUnusable',
-        `cannot serve ${what} on port ${String(port)}: ${reason}; choose another with --port`,
-      )
+/** Why a server cannot listen, by the code of the system. */
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program uses this port',
+  EACCES: 'this user has no permission',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  ENOTFOUND: 'the address does not exist',
+  EAI_AGAIN: 'the address does not exist',
+  EINVAL: 'the address is not valid',
 }
+
+/**
+ * A `LedgerError` with the reason why a server cannot listen, or the error itself if the reason is unknown.
+ * @param what what does not work, as `cannot serve MCP on port 1`
+ * @param flags the flags that choose another address
+ */
+export function unusableAddress(error: unknown, what: string, flags: string): unknown {
+  const reason = REASONS[codeOf(error) ?? '']
+  return reason === undefined
+    ? error
+    : new LedgerError('PortUnusable', `${what}: ${reason}; choose another with ${flags}`)
+}
+
+/** The error of a server that listens on this machine only; the error itself if no port was chosen. */
+export const unusablePort = (error: unknown, what: string, port: number | undefined): unknown =>
+  port === undefined ? error : unusableAddress(error, `cannot serve ${what} on port ${String(port)}`, '--port')

@@ -1,25 +1,12 @@
 /** The loss report. */
 import { z } from 'zod'
+import { ITEM_KINDS } from '../../domain/reports/loss-items.js'
 import { roleSchema } from '../../domain/values/message.js'
 import { unionByKind, count, fieldsFor, oneOf, optional, record, tokens } from '../answer.js'
 import { revision, time } from '../fields.js'
 
-const KINDS = [
-  'constraint',
-  'refusal',
-  'decision',
-  'task',
-  'statement',
-  'request',
-  'error',
-  'file',
-  'identifier',
-  'number',
-  'openCall',
-  'subAgent',
-] as const
 const USES = ['read', 'command', 'search', 'web', 'question', 'other'] as const
-const byKind = <Schema extends z.ZodType>(schema: Schema) => record(fieldsFor(KINDS, schema))
+const byKind = <Schema extends z.ZodType>(schema: Schema) => record(fieldsFor(ITEM_KINDS, schema))
 
 const verdicts = record({ kept: count, partial: count, lost: count, unknown: count })
 const amount = record({ messages: count, tokens })
@@ -49,7 +36,7 @@ const judged = record({
   why: optional(oneOf('opaque', 'short', 'script', 'unsure')),
   proof: optional(unionByKind(lineProof, messageProof)),
   overlap: optional(z.number()),
-  kind: oneOf(...KINDS),
+  kind: oneOf(...ITEM_KINDS),
   text: z.string(),
   said: messageProof,
   saidBy: roleSchema,

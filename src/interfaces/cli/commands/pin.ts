@@ -1,24 +1,38 @@
-import { conversation, message, type CliCommand } from '../command.js'
-import { line, printable } from '../output.js'
-import { announced, conversationNamed } from '../find-conversation.js'
 import { toWire } from '../../../domain/values/revision.js'
+import { conversation, message, type CliCommand } from '../command.js'
+import { announced, conversationNamed } from '../find-conversation.js'
+import { line, printable } from '../output.js'
 import { withLedger } from '../session.js'
 
-export const pin: CliCommand = {
-  words: 'pin <conversation> <message>',
-  describe: 'Pin a message: compaction never replaces it',
+/** A command that pins a message or unpins it. */
+const pinning = (
+  call: 'pin' | 'unpin',
+  { describe, done }: { readonly describe: string; readonly done: string },
+): CliCommand => ({
+  words: `${call} <conversation> <message>`,
+  describe,
   uses: ['open', 'record'],
   positionals: { conversation, message },
   async run(args) {
     const messageId = args.word('message')
     await withLedger(args.flags, {}, async ({ ledger }) => {
       const conversationId = await conversationNamed(ledger, args.word('conversation'), announced(args))
-      await ledger.conversation(conversationId).pin(messageId)
+      await ledger.conversation(conversationId)[call](messageId)
       await line(
         args.json
-          ? toWire({ conversationId, messageId, pinned: true })
-          : `${printable(messageId)} is pinned: compaction never replaces it`,
+          ? toWire({ conversationId, messageId, pinned: call === 'pin' })
+          : `${printable(messageId)} is ${done}`,
       )
     })
   },
-}
+})
+
+export const pin = pinning('pin', {
+  describe: 'Pin a message: compaction never replaces it',
+  done: 'pinned: compaction never replaces it',
+})
+
+export const unpin = pinning('unpin', {
+  describe: 'Unpin a message: compaction may replace it again',
+  done: 'unpinned: compaction may replace it',
+})

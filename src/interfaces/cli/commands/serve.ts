@@ -5,12 +5,12 @@
 import { LedgerError } from '../../../lib/ledger-error.js'
 import type { X509Certificate } from 'node:crypto'
 import { withoutPassword } from '../../../library/addresses.js'
-import { codeOf, sentenceOf } from '../../../ports/store-error.js'
+import { sentenceOf } from '../../../ports/store-error.js'
 import { text, toggle, type CliCommand } from '../command.js'
 import type { CommandArgs } from '../command-args.js'
 import { line, note, noteColours } from '../output.js'
 import { toWire } from '../../../domain/values/revision.js'
-import { portOf } from '../port.js'
+import { portOf, unusableAddress } from '../port.js'
 import { rulesOf } from '../config/rules.js'
 import { proxyFlagsOf } from '../proxy-flags.js'
 import { withLedger, type Session } from '../session.js'
@@ -179,7 +179,7 @@ async function serveLedger(session: Session, settings: ServeSettings, isJson: bo
       ...(onAnswer === undefined ? {} : { onAnswer }),
       mounts: mounted.map(({ mount }) => mount),
     }).catch((error: unknown) => {
-      throw unusable(error, host, port)
+      throw unusableAddress(error, `cannot listen on ${host}, port ${String(port)}`, '--host and --port')
     })
     try {
       await line(isJson ? toWire({ url: server.url, keys: hasKeys }) : server.url)
@@ -279,23 +279,4 @@ async function pem(flag: string, file: string): Promise<string> {
   } catch (error) {
     throw new LedgerError('FileUnusable', `${flag} ${file} cannot be read: ${sentenceOf(error)}`)
   }
-}
-
-/** A `LedgerError` with the reason why the server cannot listen, if the reason is known. */
-function unusable(error: unknown, host: string, port: number): unknown {
-  const reasons: Readonly<Record<string, string>> = {
-    EADDRINUSE: 'another program uses this port',
-    EACCES: 'this user has no permission',
-    EADDRNOTAVAIL: 'this machine has no such address',
-    ENOTFOUND: 'the address does not exist',
-    EAI_AGAIN: 'the address does not exist',
-    EINVAL: 'the address is not valid',
-  }
-  const reason = reasons[codeOf(error) ?? '']
-  return reason === undefined
-    ? error
-    : new LedgerError(
-        'PortUnusable',
-        `cannot listen on ${host}, port ${String(port)}: ${reason}; choose another with --host and --port`,
-      )
 }

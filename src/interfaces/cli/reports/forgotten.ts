@@ -1,6 +1,6 @@
 /** Prints what compactions lost. */
 import { NAMES } from '../../../application/loss-report/foremost.js'
-import { ITEM_KINDS, ITEM_NAMES } from '../../../application/loss-report/items.js'
+import { ITEM_KINDS, ITEM_NAMES } from '../../../domain/reports/loss-items.js'
 import { VERDICTS, VERDICT_NAMES } from '../../../application/loss-report/judged-item.js'
 import type { Proof } from '../../../application/loss-report/proofs.js'
 import type { ForgottenCycle, ForgottenTotal, ForgottenTotals, JudgedItem } from '../../../library/ledger.js'
@@ -37,7 +37,7 @@ function lossLines(loss: ForgottenCycle['report']['foremost']['losses'][number])
   const { item } = loss
   const needed = item.neededAt === undefined ? '' : `, needed again at ${item.neededAt.revision}`
   return [
-    `  ${ITEM_NAME[item.kind]} ${lossColour(item.verdict)(VERDICT_NAMES[item.verdict])}: ${printable(wholeText(item))}  (revision ${item.said.revision}${needed})`,
+    `  ${ITEM_NAMES[item.kind].one} ${lossColour(item.verdict)(VERDICT_NAMES[item.verdict])}: ${printable(wholeText(item))}  (revision ${item.said.revision}${needed})`,
     ...(item.proof === undefined ? [] : [`        ${proofText(item.proof)}`]),
   ]
 }
@@ -72,7 +72,7 @@ function foremostLines(report: ForgottenCycle['report']): string[] {
   const listed = unsure.slice(0, MOST_UNSURE)
   const rest = ITEM_KINDS.flatMap((kind) => {
     const number = (others[kind] ?? 0) - listed.filter((item) => item.kind === kind).length
-    return number === 0 ? [] : [`${count(number)} ${number === 1 ? ITEM_NAME[kind] : ITEM_NAMES[kind]}`]
+    return number === 0 ? [] : [`${count(number)} ${number === 1 ? ITEM_NAMES[kind].one : ITEM_NAMES[kind].many}`]
   })
   return [
     ...(losses.length === 0 && summary.kind === 'text'
@@ -87,29 +87,13 @@ function foremostLines(report: ForgottenCycle['report']): string[] {
   ]
 }
 
-/** Names of the kinds, singular. */
-const ITEM_NAME: Readonly<Record<JudgedItem['kind'], string>> = {
-  constraint: 'constraint',
-  refusal: 'refusal',
-  decision: 'decision',
-  task: 'open task',
-  statement: 'statement',
-  request: 'request',
-  error: 'error',
-  file: 'file',
-  identifier: 'identifier',
-  number: 'number',
-  openCall: 'open call',
-  subAgent: 'running sub-agent',
-}
-
 /** A row for each kind that occurs; no lines if none does. */
 function verdictTable(counts: ForgottenTotal['counts']): string[] {
   const kinds = ITEM_KINDS.filter((kind) => VERDICTS.some((verdict) => counts[kind][verdict] > 0))
   if (kinds.length === 0) return []
   return table(
     ['removed content', ...VERDICT_TITLES],
-    kinds.map((kind) => [ITEM_NAMES[kind], ...VERDICTS.map((verdict) => count(counts[kind][verdict]))]),
+    kinds.map((kind) => [ITEM_NAMES[kind].many, ...VERDICTS.map((verdict) => count(counts[kind][verdict]))]),
     new Set([1, 2, 3, 4]),
   )
 }

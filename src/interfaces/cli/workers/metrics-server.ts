@@ -6,7 +6,8 @@ import { LedgerError } from '../../../lib/ledger-error.js'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
-import { codeOf, sentenceOf } from '../../../ports/store-error.js'
+import { sentenceOf } from '../../../ports/store-error.js'
+import { unusableAddress } from '../port.js'
 import { toWire } from '../../../domain/values/revision.js'
 
 export interface Health {
@@ -93,20 +94,9 @@ function send(response: ServerResponse, status: number, type: string, body: stri
 async function listen(server: Server, host: string, port: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => {
-      const address = `${host}, port ${String(port)}`
-      const code = codeOf(error)
-      const reason =
-        code === 'EADDRINUSE'
-          ? 'another program uses this port'
-          : code === 'EACCES'
-            ? 'this user has no permission'
-            : sentenceOf(error)
-      reject(
-        new LedgerError(
-          'PortUnusable',
-          `cannot serve metrics on ${address}: ${reason}; choose another with --metrics-port`,
-        ),
-      )
+      const sentence = `cannot serve metrics on ${host}, port ${String(port)}`
+      const known = unusableAddress(error, sentence, '--metrics-port')
+      reject(known === error ? new LedgerError('PortUnusable', `${sentence}: ${sentenceOf(error)}`) : known)
     })
     server.listen({ host, port, exclusive: true }, resolve)
   })

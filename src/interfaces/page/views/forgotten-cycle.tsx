@@ -5,7 +5,7 @@
 import type { Child } from 'hono/jsx'
 import { duration } from '../../../domain/text/count.js'
 import { NAMES } from '../../../application/loss-report/foremost.js'
-import { ITEM_KINDS, ITEM_NAMES, type ItemKind } from '../../../application/loss-report/items.js'
+import { ITEM_KINDS, ITEM_NAMES } from '../../../domain/reports/loss-items.js'
 import { VERDICTS, VERDICT_NAMES } from '../../../application/loss-report/judged-item.js'
 import { verdictsOf } from '../../../application/losses/totals.js'
 import type { ForgottenCycle, ForgottenTotal, JudgedItem } from '../../../library/ledger.js'
@@ -56,22 +56,6 @@ const labelOf = (part: string, { conversationId, cycle, revision }: ForgottenCyc
 
 const NO_ITEMS = 'The removed messages contain no requests, constraints, decisions or names.'
 
-/** A kind of item in a list. */
-export const KINDS: Readonly<Record<ItemKind, string>> = {
-  constraint: 'rule',
-  refusal: 'refusal',
-  decision: 'decision',
-  task: 'open task',
-  statement: 'statement',
-  request: 'request',
-  error: 'error',
-  file: 'file',
-  identifier: 'name',
-  number: 'number',
-  openCall: 'call without a result',
-  subAgent: 'running sub-agent',
-}
-
 /** Counts by kind and verdict. */
 export function VerdictTable({ label, counts }: { label: string; counts: ForgottenTotal['counts'] }): Child {
   const some = ITEM_KINDS.filter((kind) => VERDICTS.some((verdict) => counts[kind][verdict] > 0))
@@ -80,7 +64,7 @@ export function VerdictTable({ label, counts }: { label: string; counts: Forgott
     <Table
       label={label}
       columns={['Removed content', ...VERDICTS.map((verdict) => figure(VERDICT_NAMES[verdict]))]}
-      rows={some.map((kind) => [ITEM_NAMES[kind], ...VERDICTS.map((verdict) => count(counts[kind][verdict]))])}
+      rows={some.map((kind) => [ITEM_NAMES[kind].many, ...VERDICTS.map((verdict) => count(counts[kind][verdict]))])}
     />
   )
 }
@@ -136,7 +120,7 @@ function ItemLine({ of: { c, item, after }, places }: WithPlaces & { of: PlacedI
   const quoted = proof === undefined ? quoteOf(item) : undefined
   return (
     <li>
-      <span class="kind">{KINDS[kind]}</span> {visible(cut(text, MAX_CHARACTERS))}{' '}
+      <span class="kind">{ITEM_NAMES[kind].one}</span> {visible(cut(text, MAX_CHARACTERS))}{' '}
       <MessagePlace c={c} revision={said.revision} messageId={said.messageId} places={places} />
       {mentions > 1 ? <span class="facts"> and in {many(mentions - 1, 'more message')}</span> : null}
       {after === undefined ? null : <span class="facts"> · {after}</span>}

@@ -5,7 +5,8 @@
 import type { Child } from 'hono/jsx'
 import type { ForgottenCycle, ForgottenTotal, JudgedItem } from '../../../library/ledger.js'
 import type { Titles } from '../../../library/titles.js'
-import { costText, ItemList, KINDS, MAX_CHARACTERS, quoteOf, type PlacedItem } from './forgotten-cycle.js'
+import { ITEM_NAMES } from '../../../domain/reports/loss-items.js'
+import { costText, ItemList, MAX_CHARACTERS, quoteOf, type PlacedItem } from './forgotten-cycle.js'
 import { MessagePlace, type Places } from './places.js'
 import { count, cut, many, Name, visible } from './text.js'
 
@@ -98,7 +99,7 @@ function LostItem({
         </p>
       )}
       <p class="facts">
-        {withArticle(KINDS[kind])} from {SAID_BY[saidBy]},{' '}
+        {withArticle(ITEM_NAMES[kind].one)} from {SAID_BY[saidBy]},{' '}
         <MessagePlace c={cycle.conversationId} revision={said.revision} messageId={said.messageId} places={places} />
         {mentions > 1 ? ` and in ${many(mentions - 1, 'more message')}` : null}
         {neededAt === undefined ? null : (
