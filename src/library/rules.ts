@@ -38,7 +38,7 @@ export interface RulesParts extends Pick<LedgerParts, 'log' | 'languageModel'> {
 }
 
 const rulesOf = (files: readonly calls.RuleFile[] = []): readonly ReadableRule[] =>
-  files.flatMap(({ name, text }) => rulesOfFile(name, text))
+  files.flatMap(({ name, text, ...facts }) => rulesOfFile(name, text, facts))
 
 /** Adds one request to the result of a review. */
 function withStep(

@@ -16,7 +16,7 @@ import type { Target } from '../../domain/rules/targets.js'
 import { worksOf, type Work } from '../loss-report/tool-calls.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
 import { afterAssent, isByUser } from '../working-state/statements.js'
-import { refusedCall, type ReadableRule } from './find-rules.js'
+import { isLoadedAt, refusedCall, type ReadableRule } from './find-rules.js'
 import { isAsked, permissionIn } from './permission.js'
 import type { FollowedRule } from './followed-rules.js'
 import { Reviews } from './reviews.js'
@@ -74,7 +74,8 @@ const isTakenBack = ({ rule }: ReadableRule, { revision }: ReportMessage): boole
   rule.takenBack?.revision !== undefined && rule.takenBack.revision < revision
 
 /** Whether the rule was in the context before a message. */
-function contextAt({ presences, statedBy, whenAdded }: FollowedRule, { revision }: ReportMessage): ContextAtBreak {
+function contextAt(followed: FollowedRule, { revision, at }: ReportMessage): ContextAtBreak {
+  const { rule, presences, statedBy, whenAdded, file: { loadedBy, changedAt } = {} } = followed
   const earlier = presences.filter((each) => each.revision < revision)
   const last = earlier.at(-1)
   // The user said it again after that compaction.
@@ -82,6 +83,9 @@ function contextAt({ presences, statedBy, whenAdded }: FollowedRule, { revision 
   if (said !== undefined && (last === undefined || said.revision > last.revision))
     return { presence: 'there', text: quote(said.ownText) }
   const wasThere = said !== undefined || [whenAdded, ...earlier].some((each) => each?.presence === 'there')
+  if (loadedBy !== undefined && isLoadedAt(followed, at)) return { presence: 'there', text: rule.text, loadedBy }
+  if (loadedBy !== undefined && said === undefined)
+    return { presence: 'unclear', loadedBy, ...(changedAt === undefined ? {} : { changedAt }) }
   // A program may load a rule that no message states in another way, such as a file of instructions.
   if (!wasThere) return { presence: 'unclear' }
   if (last === undefined)

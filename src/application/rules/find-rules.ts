@@ -4,7 +4,7 @@ import { statesRule } from '../../domain/text/rules.js'
 import { aroundPasted, spokenSentences } from '../../domain/text/speech.js'
 import { isReference, readRule, type Condition } from '../../domain/rules/read-rule.js'
 import { keysOf } from '../../domain/rules/condition-key.js'
-import type { Rule, StatedAt } from '../../domain/rules/rule.js'
+import type { Rule, RuleFileFacts, StatedAt } from '../../domain/rules/rule.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
 import { isByUser, sentencesOfUser } from '../working-state/statements.js'
 
@@ -14,6 +14,8 @@ export interface ReadableRule {
   readonly conditions: readonly Condition[]
   /** The messages that stated it, the first one first. Empty for a rule of a file. */
   readonly statedBy: readonly ReportMessage[]
+  /** For a rule of a file. */
+  readonly file?: RuleFileFacts
 }
 
 const QUOTED_LINE = /^>.*$/gmu
@@ -129,12 +131,16 @@ function withReference(given: GivenRule, before: string | undefined): Pick<Reada
   return both.rule.unjudged === undefined && isReference(given.text) ? both : alone
 }
 
+/** Whether a program had loaded the file of a rule, as it is now, into the context at a time (ISO 8601). */
+export const isLoadedAt = ({ file: { loadedBy, changedAt } = {} }: ReadableRule, at: string | undefined): boolean =>
+  loadedBy !== undefined && !(changedAt !== undefined && at !== undefined && Date.parse(changedAt) > Date.parse(at))
+
 /** A line of a rule file that is longer than a rule. */
 const MOST_RULE_CHARACTERS = 600
 const MARKS = /^\s*(?:[-*+]|\d+[.)]|#{1,6})\s+/u
 
 /** The rules in a file: each line that states one. */
-export function rulesOfFile(name: string, text: string): ReadableRule[] {
+export function rulesOfFile(name: string, text: string, { loadedBy, changedAt }: RuleFileFacts = {}): ReadableRule[] {
   let isCode = false
   return text.split(/\r?\n/u).flatMap((line, at) => {
     if (/^\s*(?:```|~~~)/u.test(line)) isCode = !isCode
@@ -152,6 +158,7 @@ export function rulesOfFile(name: string, text: string): ReadableRule[] {
           since: { file: name, line: at + 1 },
         }),
         statedBy: [],
+        file: { loadedBy, changedAt },
       },
     ]
   })

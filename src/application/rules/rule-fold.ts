@@ -13,7 +13,8 @@ import type { Log } from '../recording/load-conversation.js'
 import { ERASED } from '../../domain/events/texts.js'
 import type { EventData } from '../../domain/events/index.js'
 import { conversationStream } from '../../domain/values/ids.js'
-import { ruleOf, type ReadableRule } from './find-rules.js'
+import type { PresenceAfter } from '../../domain/rules/rule.js'
+import { isLoadedAt, ruleOf, type ReadableRule } from './find-rules.js'
 import { RuleContext } from './presence.js'
 import { FollowedRules, type FollowedRule } from './followed-rules.js'
 import { Reviews } from './reviews.js'
@@ -115,17 +116,20 @@ export class RuleFold {
 
   /** Looks for each rule in the context after a compaction. */
   #compacted(revision: number): void {
-    const after = this.#fold.state
+    const { cycles: cycle } = this.#fold.state
     const inForce = this.rules.filter(({ rule }) => rule.takenBack === undefined)
-    const inContext = this.#context().find(inForce)
-    for (const [at, { rule }] of inForce.entries()) {
-      const presence = inContext[at]
-      if (presence === undefined) continue
-      this.#stated.change(rule.id, (known) => ({
-        ...known,
-        presences: [...known.presences, { cycle: after.cycles, revision, ...presence }],
-      }))
-    }
+    const at = this.messages.at(-1)?.at
+    const [loaded, others] = [
+      inForce.filter((each) => isLoadedAt(each, at)),
+      inForce.filter((each) => !isLoadedAt(each, at)),
+    ]
+    for (const { rule } of loaded) this.#seen(rule.id, { cycle, revision, presence: 'there' })
+    for (const [index, found] of this.#context().find(others).entries())
+      this.#seen(others[index]?.rule.id ?? '', { cycle, revision, ...found })
+  }
+
+  #seen(id: string, presence: PresenceAfter): void {
+    this.#stated.change(id, (known) => ({ ...known, presences: [...known.presences, presence] }))
   }
 }
 

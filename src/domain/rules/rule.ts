@@ -97,6 +97,18 @@ export interface ContextAtBreak {
   readonly sinceCycle?: number
   /** The words in the context that have it. */
   readonly text?: string
+  /** The program that loads the file of the rule into every context, so that no message has to state it. */
+  readonly loadedBy?: string
+  /** ISO 8601. The file of the rule was changed then, which is after the break: it may not have had the rule yet. */
+  readonly changedAt?: string
+}
+
+/** What is known of a rule file, besides its text. */
+export interface RuleFileFacts {
+  /** The program that loads the file into every context. */
+  readonly loadedBy?: string | undefined
+  /** The last change of the file, ISO 8601. */
+  readonly changedAt?: string | undefined
 }
 
 /** A call, or an answer, that breaks a rule. */

@@ -1,4 +1,4 @@
-/** The flag of rule files. Another flag of the same name is a setting: the file with which a recall note begins. */
+/** The flags of rule files. A setting has the name of one of them: the file with which a recall note begins. */
 import type { Options } from 'yargs'
 import type { Flags } from './flags.js'
 
@@ -9,6 +9,10 @@ export const ruleFiles: Readonly<Record<string, Options>> = {
     nargs: 1,
     requiresArg: true,
     describe: 'Rule file, such as AGENTS.md: each line that states a rule is one; repeatable',
+  },
+  'agent-rules': {
+    type: 'boolean',
+    describe: 'Also the rule files that the agent itself loads on this machine, such as CLAUDE.md and AGENTS.md',
   },
 }
 

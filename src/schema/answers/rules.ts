@@ -36,7 +36,15 @@ const ruleBreak = record({
   at: optional(time),
   tool: optional(z.string()),
   words: z.string(),
-  context: record({ presence, sinceCycle: optional(count), text: optional(z.string()) }),
+  context: record({
+    presence,
+    sinceCycle: optional(count),
+    text: optional(z.string()),
+    loadedBy: optional(z.string()).meta({
+      description: 'The program that loads the file of the rule into every context',
+    }),
+    changedAt: optional(time).meta({ description: 'The file of the rule was changed then, after the break' }),
+  }),
   failed: optional(z.literal(true)),
   noticed: optional(record({ by: oneOf('agent', 'user'), revision, messageId: z.string(), text: z.string() })),
 }).meta({ id: 'RuleBreak' })

@@ -1,5 +1,11 @@
 /** Calls about the rules of the user: those that a conversation states, and the calls that broke them. */
-import { MOST_OF_RULE_FILE, RULE_SCOPES, type ReviewProgress, type RuleCheck } from '../../domain/rules/rule.js'
+import {
+  MOST_OF_RULE_FILE,
+  RULE_SCOPES,
+  type ReviewProgress,
+  type RuleCheck,
+  type RuleFileFacts,
+} from '../../domain/rules/rule.js'
 import { RULE_JUDGEMENTS } from '../../domain/events/index.js'
 import { call, option } from '../call.js'
 import { awaitedListener, checkedBy, listener, name, oneOf, signal, time } from '../option-values.js'
@@ -7,13 +13,15 @@ import { request } from './common.js'
 
 export type RuleJudgement = (typeof RULE_JUDGEMENTS)[number]
 
-/** A rule file: its name, and its text. */
-export interface RuleFile {
+/** A rule file. */
+export interface RuleFile extends RuleFileFacts {
   /** The name that ids and reports show. */
   readonly name: string
   /** Its text. */
   readonly text: string
 }
+
+const isTime = (given: unknown): boolean => typeof given === 'string' && !Number.isNaN(Date.parse(given))
 
 const isFile = (given: unknown): given is RuleFile =>
   typeof given === 'object' &&
@@ -22,13 +30,16 @@ const isFile = (given: unknown): given is RuleFile =>
   typeof given.name === 'string' &&
   given.name.trim() !== '' &&
   'text' in given &&
-  typeof given.text === 'string'
+  typeof given.text === 'string' &&
+  (!('loadedBy' in given) || given.loadedBy === undefined || typeof given.loadedBy === 'string') &&
+  (!('changedAt' in given) || given.changedAt === undefined || isTime(given.changedAt))
 
 const files = () =>
   option(
     'Rule files of the project. Each line that states a rule is one, from the beginning of the conversation',
     checkedBy<readonly RuleFile[]>((given) => {
-      if (!Array.isArray(given) || !given.every(isFile)) return 'must be a list of { name, text }'
+      if (!Array.isArray(given) || !given.every(isFile))
+        return 'must be a list of { name, text }, with loadedBy and changedAt (ISO 8601) where they are known'
       const large = given.find(({ text }) => text.length > MOST_OF_RULE_FILE)
       if (large !== undefined) return `has ${large.name}, which is larger than 1 MB`
       // The ids of rules begin with the name.

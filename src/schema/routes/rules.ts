@@ -10,14 +10,27 @@ import { conversationsDone, jobOf, WAIT } from '../answers/job.js'
 import * as results from '../answers/rules.js'
 import { inBody } from '../call-over-http.js'
 import * as calls from '../calls/rules.js'
-import { ofConversation } from '../fields.js'
+import { ofConversation, time } from '../fields.js'
 import { route } from '../route.js'
 
 /** Rule files that a request may have. */
 const MOST_FILES = 100
 
 const files = z
-  .array(z.strictObject({ name: z.string().min(1), text: z.string().max(MOST_OF_RULE_FILE) }))
+  .array(
+    z.strictObject({
+      name: z.string().min(1),
+      text: z.string().max(MOST_OF_RULE_FILE),
+      loadedBy: z
+        .string()
+        .min(1)
+        .optional()
+        .meta({ description: 'The program that loads the file into every context' }),
+      changedAt: time
+        .optional()
+        .meta({ description: 'The last change of the file: an earlier call may not have had its rules' }),
+    }),
+  )
   .max(MOST_FILES)
   .optional()
   .meta({ description: 'Rule files of the project: each line that states a rule is one' })

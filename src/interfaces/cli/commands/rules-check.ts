@@ -87,6 +87,7 @@ export const rulesCheck: CliCommand = {
   },
   examples: [
     ['$0 rules check "date bug"', 'the rules of one session'],
+    ['$0 rules check --all --agent-rules', 'which lines of CLAUDE.md and AGENTS.md the agents broke'],
     ['$0 rules check --all --since yesterday --json', 'for a check in CI: the exit status is 4 if a rule was broken'],
   ],
   async run(args) {
@@ -105,7 +106,10 @@ export const rulesCheck: CliCommand = {
               await notePrinted(config.store, 'rules check --ocsf', conversationId)
             })
           : await textPrinter(ledger, named === undefined))
-      const totals = await ledger.rules.check(conversationId, { ...options, onConversation })
+      const asked = { ...options, onConversation }
+      const totals = args.is('agent-rules')
+        ? await (await import('../config/agent-rules.js')).checkWithAgentRules(ledger, conversationId, asked)
+        : await ledger.rules.check(conversationId, asked)
       if (document !== undefined) await document.end(totals)
       else if (!isForOcsf) await line((await import('../reports/rules.js')).totalsLine(totals))
       if (totals.breaks > 0) throw new CommandExit(EXIT.untrusted)

@@ -27,7 +27,8 @@ export const rulesList: CliCommand = {
     if ((given === undefined) === (project === undefined))
       throw new LedgerError('Usage', 'name one conversation, or a folder with --project')
     if (project !== undefined) {
-      if (args.several('rules').length > 0) throw new LedgerError('Usage', '--rules needs a conversation')
+      const flag = args.several('rules').length > 0 ? '--rules' : args.is('agent-rules') ? '--agent-rules' : undefined
+      if (flag !== undefined) throw new LedgerError('Usage', `${flag} needs a conversation`)
       await listOfProject(args, resolve(project))
       return
     }
@@ -35,7 +36,11 @@ export const rulesList: CliCommand = {
     const files = await ruleFilesOf(args.several('rules'))
     await withLedger(withoutRuleFiles(args.flags), { reads: true }, async ({ ledger }) => {
       const conversationId = await conversationNamed(ledger, given ?? '', announced(args))
-      const found = await ledger.rules.list(conversationId, { files })
+      const found = await ledger.rules.list(conversationId, {
+        files: args.is('agent-rules')
+          ? await (await import('../config/agent-rules.js')).withAgentRules(ledger, conversationId, files)
+          : files,
+      })
       if (args.json) {
         await line(toWire(found))
         return
