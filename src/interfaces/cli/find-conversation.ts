@@ -77,7 +77,7 @@ const namedOf = ({ conversationId, title }: Named): Named =>
 
 /** How to fill an empty ledger. */
 export const HOW_TO_FILL =
-  'the ledger is empty: `context-ledger import --discover` lists the transcripts on this machine, `context-ledger import FILE` records one'
+  'the ledger is empty: `context-ledger start` imports the sessions of agents on this machine, `context-ledger import FILE` records one'
 
 function unknown(name: string, rows: readonly Named[]): LedgerError {
   const nearest = mostSimilar(name, rows, (row) => [row.conversationId, ownIdOf(row), row.title ?? ''], NEAREST)

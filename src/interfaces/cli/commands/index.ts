@@ -57,6 +57,7 @@ import { rulesReview } from './rules-review.js'
 import { search } from './search.js'
 import { secretsScan } from './secrets-scan.js'
 import { serve } from './serve.js'
+import { start } from './start.js'
 import { stats } from './stats.js'
 import { status } from './status.js'
 import { stop } from './stop.js'
@@ -64,6 +65,7 @@ import { undo } from './undo.js'
 import { verify } from './verify.js'
 
 export const commands: readonly CliCommand[] = [
+  start,
   importFiles,
   append,
   context,

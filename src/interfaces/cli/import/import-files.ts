@@ -128,6 +128,11 @@ async function openPush(config: Config, flags: Flags, options: ImportOptions): P
   return await PushClass.open(config, flags, { projects, scope, allowsHttp, json, follows: follow !== undefined })
 }
 
+/** Imports discovered transcripts into a ledger of this machine. */
+export async function importFound(flags: Flags, files: readonly PlannedFile[]): Promise<void> {
+  await importPlanned(flags, { files, skipped: [] }, { files: [], json: false })
+}
+
 async function importPlanned(flags: Flags, { files, skipped }: ImportPlan, options: ImportOptions): Promise<void> {
   if (options.conversation !== undefined && (files.length > 1 || files.some(({ program }) => program !== undefined)))
     throw new LedgerError('Usage', '--conversation requires exactly one file of messages')
