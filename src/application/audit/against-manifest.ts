@@ -6,7 +6,7 @@ import { either as E } from 'fp-ts'
 import { decodeMetadata, eventHash } from '../../domain/events/codec.js'
 import { conversationOf, conversationStream, editionOf, LEDGER_PREFIXES } from '../../domain/values/ids.js'
 import type { LogOrigin, Manifest, StreamHead } from '../../ports/manifest.js'
-import type { Problem } from './check-stream.js'
+import type { Problem } from './stream-report.js'
 import type { Log } from '../recording/load-conversation.js'
 
 /** The first event of a log; undefined if it is empty. */

@@ -10,44 +10,31 @@
  * restored messages in full: these are compared with the events that recorded them, and counted in the same way.
  */
 import { Fold } from '../../domain/conversation/evolve.js'
-import { initialState, messagesInForce, type Conversation } from '../../domain/conversation/conversation.js'
-import { revisionsCarried } from '../../domain/conversation/resume-at.js'
+import { initialState, type Conversation } from '../../domain/conversation/conversation.js'
 import type { RecordedEvent, ReplacementType } from '../../domain/events/index.js'
-import { findEstimator, isRegisteredEstimator } from '../recording/estimators.js'
+import { findEstimator } from '../recording/estimators.js'
 import { conversationStream, editionStream } from '../../domain/values/ids.js'
 import { isSummarized, type RequestWatch } from './check-requests.js'
-import type { StreamCheck } from './check-stream.js'
-import { closesBooks, originLaws, restoredLaws, type ArchivedEvent, type OriginEvent } from './origin-laws.js'
-import { ContextWatch } from './context-laws.js'
+import { closesBooks, restoredLaws } from './origin-laws.js'
+import { coverageLaws, CycleWatch, unknownEstimator } from './cycle-laws.js'
 import { ErasureWatch } from './erasure-laws.js'
 import { eventLaws, type Finding } from './event-laws.js'
 import { decodeEvent, isOfType, isReplacement, isUnreadableEvent } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
 import type { IdFilter } from './id-filter.js'
-
-/** The events that a load may read by revision. */
-const isNeededByLoad = (event: RecordedEvent): boolean =>
-  isOfType(event, 'MessageAppended', 'BatchArchived', 'BatchesResummarized', 'ChunkSummarized', 'CompactionObserved') ||
-  isReplacement(event)
+import type { StreamReport } from './stream-report.js'
 
 export class ConversationCheck {
   private readonly fold: Fold
-  private readonly context = new ContextWatch()
-  /**
-   * By revision: the events of live messages, of batches and chunks since the last checkpoint event, and those that it
-   * carries.
-   */
-  private loadable = new Map<number, RecordedEvent>()
+  private readonly cycles = new CycleWatch()
   private readonly erasures = new ErasureWatch()
-  /** The batches archived directly before, until their prune follows. */
-  private archived: ArchivedEvent[] = []
   /** Ids of events that may be duplicates. */
   private readonly possibleDuplicates = new Set<string>()
   private stopped = false
 
   constructor(
     private readonly conversationId: string,
-    private readonly stream: StreamCheck,
+    private readonly report: StreamReport,
     private readonly requests: RequestWatch,
     private readonly ids: IdFilter,
     private readonly log: Log,
@@ -60,59 +47,12 @@ export class ConversationCheck {
     return this.fold.state
   }
 
-  private appendLaws(event: RecordedEvent): Finding[] {
-    const { leading, retained, window, messagesCompressed } = this.state
-    const inForce = messagesInForce(this.state)
-    const accounted = leading.length + retained.length + window.length + messagesCompressed
-    if (accounted === inForce) return []
-    return [
-      {
-        rule: 'coverage',
-        detail: `after this ${event.type} ${String(inForce)} messages are recorded and not withdrawn, and ${String(accounted)} are live or have left`,
-      },
-    ]
-  }
-
-  private archiveOrder(event: RecordedEvent): Finding[] {
-    if (this.archived.length === 0 && isOfType(event, 'MessagesPruned') && event.data.pruned.length > 0)
-      return [{ rule: 'archive-before-prune', detail: 'prunes, but no batch was archived directly before it' }]
-    const follows = isOfType(event, 'BatchArchived', 'MessagesPruned')
-    return this.archived.length === 0 || follows
-      ? []
-      : [{ rule: 'archive-before-prune', detail: 'separates archived batches from their prune' }]
-  }
-
-  private origin(before: Conversation, event: OriginEvent): Finding[] {
-    const findings = [
-      ...originLaws(before, event, this.state, this.archived, { messages: this.loadable, made: this.loadable }),
-      ...this.context.closed(before, this.state),
-    ]
-    const { messages, made } = revisionsCarried(event)
-    const carried = new Set([...messages, ...made])
-    const stillLoadable = [...this.loadable].filter(
-      ([revision, each]) =>
-        carried.has(revision) || (isOfType(each, 'MessageAppended') && revision >= event.data.windowStart),
-    )
-    this.loadable = new Map(stillLoadable)
-    if (isNeededByLoad(event)) this.loadable.set(event.revision, event)
-    return findings
-  }
-
   private laws(before: Conversation, event: RecordedEvent): Finding[] {
-    const findings = [...eventLaws(before, event), ...this.archiveOrder(event)]
-    if (closesBooks(event)) {
-      findings.push(...this.origin(before, event))
-      this.archived = []
-    } else {
-      findings.push(...this.context.follow(before, this.state, event))
-      if (isOfType(event, 'BatchArchived')) this.archived.push(event)
-      else this.archived = []
-      if (isNeededByLoad(event)) this.loadable.set(event.revision, event)
-      if (isOfType(event, 'MessagesWithdrawn'))
-        for (const { revision } of event.data.messages) this.loadable.delete(revision)
-    }
-    findings.push(...this.appendLaws(event))
-    return findings
+    return [
+      ...eventLaws(before, event),
+      ...this.cycles.take(before, this.state, event),
+      ...coverageLaws(this.state, event),
+    ]
   }
 
   /**
@@ -122,21 +62,18 @@ export class ConversationCheck {
   take(event: RecordedEvent): Promise<void> | undefined {
     if (this.stopped) return undefined
     this.erasures.take(event)
-    if (isOfType(event, 'ConversationConfigured') && !isRegisteredEstimator(event.data.estimator)) {
-      this.stopped = true
-      this.stream.report(
-        'readable',
-        `uses the token estimator "${event.data.estimator}", which is not registered here, so nothing after it can be proved`,
-        event.revision,
-      )
-      return undefined
+    if (isOfType(event, 'ConversationConfigured')) {
+      const unknown = unknownEstimator(event.data.estimator)
+      this.report.addFindings(unknown, event.revision)
+      this.stopped = unknown.length > 0
+      if (this.stopped) return undefined
     }
     if (isOfType(event, 'MessageAppended') && this.ids.add(event.id)) this.possibleDuplicates.add(event.id)
     const before = this.state
     this.fold.take(event)
     if (closesBooks(event) || isOfType(event, 'ConversationConfigured')) this.requests.follow(this.state)
     if (isReplacement(event)) return this.replacement(before, event)
-    this.stream.found(this.laws(before, event), event.revision)
+    this.report.addFindings(this.laws(before, event), event.revision)
     return isSummarized(event) ? this.summary(before, event) : undefined
   }
 
@@ -158,12 +95,12 @@ export class ConversationCheck {
       }
       return events
     })
-    for (const each of restored) this.loadable.set(each.revision, each)
-    this.stream.found([...findings, ...this.laws(before, event)], event.revision)
+    this.cycles.restore(restored)
+    this.report.addFindings([...findings, ...this.laws(before, event)], event.revision)
   }
 
   private async summary(before: Conversation, event: Parameters<RequestWatch['summarized']>[1]): Promise<void> {
-    this.stream.found(await this.requests.summarized(before, event), event.revision)
+    this.report.addFindings(await this.requests.summarized(before, event), event.revision)
   }
 
   /** Reads the stream again and reports messages with the same id. */
@@ -176,7 +113,7 @@ export class ConversationCheck {
       if (before === undefined) first.set(stored.id, stored.revision)
       else {
         const event = await decodeEvent(stored, this.log)
-        this.stream.report(
+        this.report.add(
           'messages',
           `records message ${isOfType(event, 'MessageAppended') ? event.data.messageId : stored.id} again, which revision ${before.toString()} records`,
           stored.revision,
@@ -185,14 +122,12 @@ export class ConversationCheck {
     }
   }
 
-  async end(): Promise<void> {
-    const last = this.stream.count - 1
+  /** @param last revision of the last event */
+  async end(last: number): Promise<void> {
     if (this.stopped) return
-    if (this.archived.length > 0)
-      this.stream.report('archive-before-prune', 'archives batches, but no prune follows', last)
     const { keys } = this.log
     const missing = keys === undefined ? [] : await this.erasures.missingMarks(keys)
-    this.stream.found([...this.context.end(this.state), ...this.erasures.end(), ...missing], last)
+    this.report.addFindings([...this.cycles.end(this.state), ...this.erasures.end(), ...missing], last)
     await this.twice()
   }
 

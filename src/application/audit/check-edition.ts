@@ -3,17 +3,16 @@
  * conversation it had seen, so both streams are read together, once.
  */
 import { evolve } from '../../domain/conversation/evolve.js'
-import { initialEdition, messagesInForce, type Conversation } from '../../domain/conversation/conversation.js'
-import { revisionsCarried } from '../../domain/conversation/resume-at.js'
+import { initialEdition, type Conversation } from '../../domain/conversation/conversation.js'
 import { seeConversation } from '../../domain/conversation/see-conversation.js'
 import type { RecordedEvent } from '../../domain/events/index.js'
-import { findEstimator, isRegisteredEstimator } from '../recording/estimators.js'
+import { findEstimator } from '../recording/estimators.js'
 import { isSummarized, type RequestWatch } from './check-requests.js'
-import type { StreamCheck } from './check-stream.js'
-import { closesBooks, originLaws, type ArchivedEvent, type OriginEvent } from './origin-laws.js'
-import { ContextWatch } from './context-laws.js'
+import { closesBooks } from './origin-laws.js'
+import { coverageLaws, CycleWatch, unknownEstimator } from './cycle-laws.js'
 import { eventLaws, type Finding } from './event-laws.js'
 import { isOfType, isReplacement, isUnreadableEvent } from '../recording/read-event.js'
+import type { StreamReport } from './stream-report.js'
 
 /** The conversation's events after one revision, up to another. */
 export type ConversationEvents = (after: number, until: number) => AsyncIterable<RecordedEvent>
@@ -22,20 +21,13 @@ const order = (detail: string): Finding[] => [{ rule: 'order', detail }]
 
 export class EditionCheck {
   private state: Conversation
-  private readonly context = new ContextWatch()
-  /**
-   * Events that a load would read by revision: messages by the conversation's revision, batches and chunks by the
-   * edition's.
-   */
-  private messages = new Map<number, RecordedEvent>()
-  private made = new Map<number, RecordedEvent>()
-  private archived: ArchivedEvent[] = []
+  private readonly cycles = new CycleWatch()
   private dropped = false
   private stopped = false
 
   constructor(
     private readonly of: { readonly editionId: string; readonly conversationId: string },
-    private readonly stream: StreamCheck,
+    private readonly report: StreamReport,
     private readonly requests: RequestWatch,
     private readonly conversation: ConversationEvents,
   ) {
@@ -66,11 +58,8 @@ export class EditionCheck {
       for await (const event of this.conversation(this.state.conversationRevision, conversationRevision)) {
         const before = this.state
         this.state = seeConversation(before, event)
-        if (isOfType(event, 'MessagesWithdrawn'))
-          for (const { revision } of event.data.messages) this.messages.delete(revision)
-        else if (isOfType(event, 'MessageAppended')) this.messages.set(event.revision, event)
-        else continue
-        findings.push(...this.context.follow(before, this.state, event))
+        if (isOfType(event, 'MessageAppended', 'MessagesWithdrawn'))
+          findings.push(...this.cycles.follow(before, this.state, event))
       }
     } catch (error) {
       if (!isUnreadableEvent(error)) throw error
@@ -92,22 +81,6 @@ export class EditionCheck {
     return findings
   }
 
-  private origin(before: Conversation, event: OriginEvent): Finding[] {
-    const findings = [
-      ...originLaws(before, event, this.state, this.archived, { messages: this.messages, made: this.made }),
-      ...this.context.closed(before, this.state),
-    ]
-    const carried = revisionsCarried(event)
-    const messages = new Set(carried.messages)
-    const made = new Set(carried.made)
-    this.messages = new Map(
-      [...this.messages].filter(([revision]) => messages.has(revision) || revision >= event.data.windowStart),
-    )
-    this.made = new Map([...this.made].filter(([revision]) => made.has(revision)))
-    this.archived = []
-    return findings
-  }
-
   private compacted(before: Conversation, event: RecordedEvent): Finding[] {
     if (before.configuration === undefined) return order('comes before the edition was begun')
     if (
@@ -123,37 +96,17 @@ export class EditionCheck {
       )
     )
       return order('does not belong in an edition')
-    const findings = eventLaws(before, event)
-    if (closesBooks(event))
-      return [
-        ...findings,
-        ...(this.archived.length === 0
-          ? [{ rule: 'archive-before-prune' as const, detail: 'prunes, but no batch was archived directly before it' }]
-          : []),
-        ...this.origin(before, event),
-      ]
-    if (this.archived.length > 0 && !isOfType(event, 'BatchArchived'))
-      findings.push({
-        rule: 'archive-before-prune',
-        detail: 'separates archived batches from their prune',
-      })
-    if (isOfType(event, 'BatchArchived')) this.archived.push(event)
-    else this.archived = []
-    if (isOfType(event, 'BatchArchived', 'BatchesResummarized', 'ChunkSummarized')) this.made.set(event.revision, event)
-    return [...findings, ...this.context.follow(before, this.state, event)]
+    return [...eventLaws(before, event), ...this.cycles.take(before, this.state, event)]
   }
 
   /** Takes the next event of the edition's stream. */
   async take(event: RecordedEvent): Promise<void> {
     if (this.stopped) return
-    if (isOfType(event, 'EditionStarted') && !isRegisteredEstimator(event.data.configuration.estimator)) {
-      this.stopped = true
-      this.stream.report(
-        'readable',
-        `uses the token estimator "${event.data.configuration.estimator}", which is not registered here, so nothing after it can be proved`,
-        event.revision,
-      )
-      return
+    if (isOfType(event, 'EditionStarted')) {
+      const unknown = unknownEstimator(event.data.configuration.estimator)
+      this.report.addFindings(unknown, event.revision)
+      this.stopped = unknown.length > 0
+      if (this.stopped) return
     }
     const findings: Finding[] = []
     if (isOfType(event, 'EditionAdvanced')) findings.push(...(await this.advance(event)))
@@ -164,23 +117,13 @@ export class EditionCheck {
     else if (!isOfType(event, 'EditionAdvanced', 'EditionCompared', 'EditionDropped'))
       findings.push(...this.compacted(before, event))
     this.dropped = isOfType(event, 'EditionDropped')
-    const { leading, retained, window, messagesCompressed } = this.state
-    const inForce = messagesInForce(this.state)
-    const accounted = leading.length + retained.length + window.length + messagesCompressed
-    if (accounted !== inForce)
-      findings.push({
-        rule: 'coverage',
-        detail: `after this ${event.type} ${String(inForce)} messages are seen and not withdrawn, but ${String(accounted)} are live or removed`,
-      })
+    findings.push(...coverageLaws(this.state, event))
     if (isSummarized(event)) findings.push(...(await this.requests.summarized(before, event)))
-    this.stream.found(findings, event.revision)
+    this.report.addFindings(findings, event.revision)
   }
 
-  end(): void {
-    const last = this.stream.count - 1
-    if (this.stopped) return
-    if (this.archived.length > 0)
-      this.stream.report('archive-before-prune', 'archives batches, but no prune follows', last)
-    this.stream.found(this.context.end(this.state), last)
+  /** @param last revision of the last event */
+  end(last: number): void {
+    if (!this.stopped) this.report.addFindings(this.cycles.end(this.state), last)
   }
 }

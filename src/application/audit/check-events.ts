@@ -20,6 +20,7 @@ import type { RowFeed } from './check-rows.js'
 import { createPromptTexts, promptProblem, RequestWatch, type Requests } from './check-requests.js'
 import { RetentionCheck } from './check-retention.js'
 import { StreamCheck } from './check-stream.js'
+import { StreamReport } from './stream-report.js'
 import { MOST_PROBLEMS, type Findings } from './findings.js'
 import { editionStreams } from '../recording/conversation-streams.js'
 import { decodeEvent } from '../recording/read-event.js'
@@ -104,25 +105,25 @@ export class EventsCheck {
   }
 
   private async endStream(check: StreamCheck): Promise<void> {
+    const { stream, problems, observations } = check.report
     const last = this.#isCountedAtOnce
-      ? (this.#miscounted.get(check.stream) ?? check.count - 1)
-      : await this.options.log.store.streamRevision(check.stream)
+      ? (this.#miscounted.get(stream) ?? check.count - 1)
+      : await this.options.log.store.streamRevision(stream)
     await check.end(last)
     if (this.options.conversationId === undefined && check.count === 0 && last < 0)
-      check.report(
+      check.report.add(
         'order',
         'the log names this stream but has no event of it: the stream was deleted or cut to nothing',
         -1,
       )
     this.counts.streams += 1
     if (check.position > this.#furthest.position)
-      this.#furthest = { stream: check.stream, revision: check.count - 1, position: check.position }
-    this.options.findings.report(check.problems)
-    this.options.findings.observe(check.observations)
-    const id = conversationOf(check.stream) ?? editionOf(check.stream)?.conversationId
-    if (id !== undefined && check.problems.length > 0) this.options.findings.distrusted.add(id)
-    if (check.count > 0)
-      await this.options.onStream?.({ stream: check.stream, revision: check.count - 1, hash: check.head })
+      this.#furthest = { stream, revision: check.count - 1, position: check.position }
+    this.options.findings.report(problems)
+    this.options.findings.observe(observations)
+    const id = conversationOf(stream) ?? editionOf(stream)?.conversationId
+    if (id !== undefined && problems.length > 0) this.options.findings.distrusted.add(id)
+    if (check.count > 0) await this.options.onStream?.({ stream, revision: check.count - 1, hash: check.head })
   }
 
   /** The check of an edition's events. Its messages are checked with the conversation. */
@@ -135,15 +136,15 @@ export class EventsCheck {
       for await (const stored of log.store.readStream(conversationStream(of?.conversationId ?? ''), range))
         yield await decodeEvent(stored, log)
     }
-    return new EditionCheck(of, check, this.requestWatch(), conversationEvents)
+    return new EditionCheck(of, check.report, this.requestWatch(), conversationEvents)
   }
 
   private readonly conversation = async (stream: string, storedEvents: AsyncIterable<StoredEvent>): Promise<void> => {
     const { feed } = this
     const { log } = this.options
     const id = conversationOf(stream) ?? ''
-    const check = new StreamCheck(stream, id, log)
-    const deep = new ConversationCheck(id, check, this.requestWatch(), this.#ids, log)
+    const check = new StreamCheck(new StreamReport(stream, id), log)
+    const deep = new ConversationCheck(id, check.report, this.requestWatch(), this.#ids, log)
     let isRedactionOff = false
     await feed?.begin(id)
     for await (const stored of storedEvents) {
@@ -159,14 +160,14 @@ export class EventsCheck {
       if (comparing !== undefined) await comparing
     }
     if (isRedactionOff) this.options.findings.noteRedactionOff(id)
-    if (check.sound) await deep.end()
-    if (this.options.conversationId !== undefined && check.problems.length === 0) {
+    if (check.sound) await deep.end(check.count - 1)
+    if (this.options.conversationId !== undefined && check.report.problems.length === 0) {
       const loaded = contextOf(await loadConversation(log, id, deep.folded.revision))
       if (!isDeepStrictEqual(loaded, contextOf(deep.folded)))
-        check.report('load', 'a load gives another context than all events do', deep.folded.revision)
+        check.report.add('load', 'a load gives another context than all events do', deep.folded.revision)
     }
     await this.endStream(check)
-    await feed?.end(check.problems.length === 0)
+    await feed?.end(check.report.problems.length === 0)
     this.counts.conversations += 1
     this.options.onCount(this.counts, 'conversation')
   }
@@ -176,7 +177,7 @@ export class EventsCheck {
     stream: string,
     storedEvents: AsyncIterable<StoredEvent>,
   ): Promise<void> => {
-    const check = new StreamCheck(stream, undefined, this.options.log)
+    const check = new StreamCheck(new StreamReport(stream, undefined), this.options.log)
     const edition = this.editionCheck(stream, check)
     for await (const stored of storedEvents) {
       const event = await check.event(stored)
@@ -185,22 +186,22 @@ export class EventsCheck {
       if (event === undefined || !stream.startsWith(PROMPT_PREFIX)) continue
       const problem =
         event.revision === 0 ? promptProblem(event) : 'is in the stream of a prompt, which has only one event'
-      if (problem !== undefined) check.report('prompt', problem, event.revision)
+      if (problem !== undefined) check.report.add('prompt', problem, event.revision)
     }
-    if (check.sound) edition?.end()
+    if (check.sound) edition?.end(check.count - 1)
     await this.endStream(check)
   }
 
   /** Checks the stream of retention. A stream of another application may have a name that begins like it. */
   private readonly retention = async (stream: string, storedEvents: AsyncIterable<StoredEvent>): Promise<void> => {
     if (stream !== RETENTION_STREAM) return
-    const check = new StreamCheck(stream, undefined, this.options.log)
+    const check = new StreamCheck(new StreamReport(stream, undefined), this.options.log)
     const retention = new RetentionCheck()
     for await (const stored of storedEvents) {
       const event = await check.event(stored)
       this.countEvent()
       const problem = event === undefined || !check.sound ? undefined : retention.take(event)
-      if (event !== undefined && problem !== undefined) check.report('order', problem, event.revision)
+      if (event !== undefined && problem !== undefined) check.report.add('order', problem, event.revision)
     }
     await this.endStream(check)
   }

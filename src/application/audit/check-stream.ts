@@ -8,27 +8,12 @@ import { claimOf, decodeWith, eventHash, GENESIS_HASH, isSealed, readMetadata } 
 import type { RecordedEvent } from '../../domain/events/index.js'
 import { eventIdOf, messageEventId } from '../../domain/values/ids.js'
 import type { StoredEvent } from '../../ports/event-store.js'
-import type { Finding, Rule } from './event-laws.js'
+import type { Rule } from './event-laws.js'
+import type { StreamReport } from './stream-report.js'
 import type { Log } from '../recording/load-conversation.js'
 import { keyOwner } from '../recording/read-event.js'
 import type { ConversationKeys } from '../sealing/text-keys.js'
 
-/** A problem that `verify` found. */
-export interface Problem {
-  /** The stream, or the name of a read model if the problem (`rows`) concerns it as a whole. */
-  readonly stream: string
-  /** Undefined if the stream does not belong to a conversation. */
-  readonly conversationId: string | undefined
-  /** Revision of the event, or -1 if the problem concerns the whole stream. */
-  readonly revision: number
-  /** The broken rule. */
-  readonly rule: Rule
-  /** The problem, as a sentence. */
-  readonly detail: string
-}
-
-/** The maximum number of problems listed for one stream. */
-const MOST_PROBLEMS = 100
 /** The size of the cache of causes: one request causes many events. */
 const CAUSES_KEPT = 1_000
 
@@ -36,9 +21,6 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/u
 
 /** Checks one stream, event by event. */
 export class StreamCheck {
-  readonly problems: Problem[] = []
-  /** Deviations of another program from our rules, according to its transcript. */
-  readonly observations: Problem[] = []
   /** False from the first event that is not what was recorded: a state folded from there proves nothing. */
   sound = true
   private next = 0
@@ -49,35 +31,13 @@ export class StreamCheck {
   private readonly causes = new Map<string, number | undefined>()
 
   constructor(
-    readonly stream: string,
-    private readonly conversationId: string | undefined,
+    readonly report: StreamReport,
     private readonly log: Log,
   ) {}
 
-  report(rule: Rule, detail: string, revision: number): void {
-    if (this.problems.length > MOST_PROBLEMS) return
-    const shownDetail =
-      this.problems.length < MOST_PROBLEMS ? detail : `${detail}; further problems of this stream are not listed`
-    this.problems.push({
-      stream: this.stream,
-      conversationId: this.conversationId,
-      revision,
-      rule,
-      detail: shownDetail,
-    })
-  }
-
-  found(findings: readonly Finding[], revision: number): void {
-    for (const { rule, detail, isObservation } of findings) {
-      if (isObservation !== true) this.report(rule, detail, revision)
-      else if (this.observations.length < MOST_PROBLEMS)
-        this.observations.push({ stream: this.stream, conversationId: this.conversationId, revision, rule, detail })
-    }
-  }
-
   private broken(rule: Rule, detail: string, revision: number): undefined {
     this.sound = false
-    this.report(rule, detail, revision)
+    this.report.add(rule, detail, revision)
     return undefined
   }
 
@@ -114,7 +74,7 @@ export class StreamCheck {
       )
     // Readers by revision do not notice this, but read models, which read by position, get the events in another order.
     if (stored.position <= this.previousPosition)
-      this.report(
+      this.report.add(
         'order',
         `has position ${stored.position.toString()} in the log, which is not after that of its predecessor, ${this.previousPosition.toString()}`,
         revision,
@@ -132,7 +92,7 @@ export class StreamCheck {
     // The hash covers the content of the metadata. Their exact text is part of the recording too.
     else if (!asRecorded) this.broken('hash', 'its metadata are not written as they were recorded', revision)
     if (recordedAt < this.previousTime)
-      this.report('time', `is recorded at ${recordedAt}, before its predecessor at ${this.previousTime}`, revision)
+      this.report.add('time', `is recorded at ${recordedAt}, before its predecessor at ${this.previousTime}`, revision)
     this.previousHash = hash
     this.previousTime = recordedAt
     const cause = causationId === correlationId || this.causes.has(causationId) ? undefined : causationId
@@ -159,7 +119,7 @@ export class StreamCheck {
 
   /** Reads the keys of the stream's texts. Returns the problem if they are lost. */
   private async readKeys(): Promise<string | undefined> {
-    const owner = keyOwner(this.stream)
+    const owner = keyOwner(this.report.stream)
     if (this.keys !== undefined || this.log.keys === undefined || owner === undefined) return undefined
     try {
       this.keys = await this.log.keys.reload(owner)
@@ -173,10 +133,10 @@ export class StreamCheck {
   /** A cause is a command, which is not an event, or an earlier event of the stream. */
   private async lookUpCause(cause: string, revision: number): Promise<void> {
     if (this.causes.size >= CAUSES_KEPT) this.causes.clear()
-    const [stored] = UUID.test(cause) ? await this.log.store.findByIds(this.stream, [cause]) : []
+    const [stored] = UUID.test(cause) ? await this.log.store.findByIds(this.report.stream, [cause]) : []
     this.causes.set(cause, stored?.revision)
     if (stored !== undefined && stored.revision >= revision)
-      this.report(
+      this.report.add(
         'cause',
         `names the event at revision ${stored.revision.toString()} as its cause, which is not before it`,
         revision,
@@ -193,9 +153,10 @@ export class StreamCheck {
     const event = decoded.right
     const id =
       event.type === 'MessageAppended'
-        ? messageEventId(this.stream, event.data.messageId)
-        : eventIdOf(this.stream, event.revision, event.type, body ?? stored.data)
-    if (id !== stored.id) this.report('id', `has the id ${stored.id}, but its content requires ${id}`, stored.revision)
+        ? messageEventId(this.report.stream, event.data.messageId)
+        : eventIdOf(this.report.stream, event.revision, event.type, body ?? stored.data)
+    if (id !== stored.id)
+      this.report.add('id', `has the id ${stored.id}, but its content requires ${id}`, stored.revision)
     return event
   }
 
@@ -205,16 +166,16 @@ export class StreamCheck {
    */
   async end(last: number): Promise<void> {
     if (last < this.next - 1)
-      this.report(
+      this.report.add(
         'order',
         `the store says that the stream ends at revision ${last.toString()}, but it continues to ${(this.next - 1).toString()}`,
         -1,
       )
     if (last <= this.next - 1) return
     // If another process appended meanwhile, the event can be read now.
-    const [stored] = await this.log.store.readRevisions(this.stream, [last])
+    const [stored] = await this.log.store.readRevisions(this.report.stream, [last])
     if (stored === undefined)
-      this.report(
+      this.report.add(
         'order',
         `the store says that the stream ends at revision ${last.toString()}, but the events from ${this.next.toString()} on are missing`,
         -1,

@@ -1,5 +1,5 @@
 /** What a verification finds. Lists are limited; `ok` is exact. */
-import type { Problem } from './check-stream.js'
+import type { Problem } from './stream-report.js'
 
 /** The maximum number of problems that are listed. */
 export const MOST_PROBLEMS = 10_000

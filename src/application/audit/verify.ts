@@ -19,14 +19,14 @@ import type { ProofStore } from '../../ports/proof-store.js'
 import { againstManifest, type ManifestCoverage } from './against-manifest.js'
 import { createCheckRows, isMuch, RowFeed } from './check-rows.js'
 import type { Requests } from './check-requests.js'
-import type { Problem } from './check-stream.js'
+import type { Problem } from './stream-report.js'
 import { EventsCheck, type EventCounts } from './check-events.js'
 import { Findings } from './findings.js'
 import { editionStreams, streamsOf } from '../recording/conversation-streams.js'
 import { decodeEvent } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
 
-export type { Problem } from './check-stream.js'
+export type { Problem } from './stream-report.js'
 
 /** The result of `verify`. */
 export interface Verification {
