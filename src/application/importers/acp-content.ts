@@ -5,6 +5,7 @@ import type { ContentPart, MessageBody } from '../../domain/values/message.js'
 import { contentOf, exitCodeIn, inside, jsonText, listIn, pathOfUri, type Fields } from './bodies.js'
 import { textPart, toContentPart } from './content-part.js'
 import { functionCall, type NewMessage } from './message-items.js'
+import type { SourceLocation } from './transcript.js'
 
 /** Names for the kinds of tools that an agent does not name. */
 const NAMES: Readonly<Partial<Record<string, string>>> = {
@@ -75,6 +76,12 @@ export function answerOf(blocks: readonly unknown[], isThought: boolean): Messag
   if (blocks.length === 0) return undefined
   const content = isThought ? [{ type: 'thinking', thinking: textOfBlocks(blocks) }] : contentOf(blocks.map(partOf))
   return { role: 'assistant', content }
+}
+
+/** The time and place of a record. */
+export interface AcpMoment {
+  readonly at: string | undefined
+  readonly where: SourceLocation
 }
 
 /** A terminal that the editor ran for an agent. */

@@ -1,13 +1,10 @@
 /**
  * One session of the Agent Client Protocol. Streamed blocks become messages when the next thing begins. A call is emitted
- * with its result, so that its arguments are complete. Agents give no ids to most messages: ids are made from the content
- * and count equal ones.
+ * with its result, so that its arguments are complete.
  */
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
-import { withoutUndefined } from '../../lib/without-undefined.js'
-import { isRecord } from '../../lib/is-record.js'
 import { textIn } from '../../lib/text-in.js'
-import { countIn, inside, jsonText, listIn, type Fields } from './bodies.js'
+import { AcpCompactions, triggerIn } from './acp-compactions.js'
 import {
   addBlock,
   answerOf,
@@ -17,36 +14,19 @@ import {
   resultMessage,
   textOfBlocks,
   type AcpCall,
+  type AcpMoment,
   type AcpTerminal,
 } from './acp-content.js'
-import type { ContentId } from './content-id.js'
-import { contextAfter, knownUsage, messageItems, summaryFrom, type NewMessage } from './message-items.js'
-import type {
-  CompactionItem,
-  ConversationItem,
-  DamageItem,
-  EarlierUsage,
-  MessageItem,
-  SourceLocation,
-  Usage,
-} from './transcript.js'
+import type { AcpIds } from './acp-ids.js'
+import { AcpTurns } from './acp-turns.js'
+import { countIn, inside, jsonText, listIn, type Fields } from './bodies.js'
+import { contextAfter, messageItems, summaryFrom, type NewMessage } from './message-items.js'
+import type { CompactionItem, ConversationItem, DamageItem, MessageItem, Usage } from './transcript.js'
 
 export type SessionItem = MessageItem | CompactionItem | DamageItem
 
-/** Commands by which a user lets an agent compact. */
-const COMPACT = /^\/(?<command>compact|compress|summarize)\b/u
-/** A context that shrinks below this part of its size was compacted. Smaller ones vary by themselves. */
-const SHRUNK = 0.5
-const LEAST_TOKENS = 2_000
-
 /** Updates that no replay repeats. */
 const OF_THE_SESSION: ReadonlySet<string> = new Set(['usage_update', 'available_commands_update'])
-
-/** The time and place of a record. */
-export interface AcpMoment {
-  readonly at: string | undefined
-  readonly where: SourceLocation
-}
 
 interface OpenMessage extends AcpMoment {
   readonly kind: 'user' | 'agent' | 'thought'
@@ -55,20 +35,8 @@ interface OpenMessage extends AcpMoment {
   readonly isForAgent: boolean
 }
 
-interface Turn {
-  readonly prompt: string
-  readonly promptId: string | undefined
-  /** Ids of the messages of this turn. */
-  readonly ids: string[]
-  /** A compaction of this turn was emitted. */
-  compacted: boolean
-}
-
-/** How ids are chosen: the next unused one, or, for a replay, by the number of equal messages in it. */
-type ChooseId = (name: string) => string
-
 type UpdateKind = SessionUpdate['sessionUpdate']
-type UpdateHandler = (update: Fields, moment: AcpMoment) => Iterable<SessionItem>
+type UpdateHandler = (session: AcpSession, update: Fields, moment: AcpMoment) => Iterable<SessionItem>
 
 const nothing: UpdateHandler = () => []
 
@@ -76,39 +44,27 @@ const nothing: UpdateHandler = () => []
 export class AcpSession {
   /** What the conversation item says. */
   about: Omit<ConversationItem, 'kind' | 'where'>
-  /** Ids of records that are recorded. */
-  readonly known = new Set<string>()
   /** The updates with which an agent shows a loaded session again; undefined if it shows none. */
-  private replay: AcpSession | undefined
-  private replayed: SessionItem[] = []
+  private replay: { readonly session: AcpSession; readonly items: SessionItem[] } | undefined
+  private readonly turns = new AcpTurns()
+  private readonly compactions = new AcpCompactions()
+  /** The message whose blocks are streamed. */
   private open: OpenMessage | undefined
   private readonly calls = new Map<string, AcpCall>()
-  private readonly commands = new Set<string>()
-  private readonly summaries = new Map<
-    string,
-    { readonly blocks: unknown[]; readonly moment: AcpMoment; isEnded: boolean }
-  >()
-  private turn: Turn | undefined
-  private answers = 0
-  private hasResult = false
-  private contextTokens: number | undefined
-  private cost = 0
-  private lastCost = 0
-  private earlierUsage: EarlierUsage | undefined
-  private aborted: MessageItem['abortedTurn']
   private lastPlan = ''
+
   /** Every kind of update, as the protocol's package lists them. */
-  private readonly handlers: Readonly<Record<UpdateKind, UpdateHandler>> = {
-    user_message_chunk: (update, moment) => this.streamed('user', update, moment),
-    agent_message_chunk: (update, moment) => this.streamed('agent', update, moment),
-    agent_thought_chunk: (update, moment) => this.streamed('thought', update, moment),
-    tool_call: (update, moment) => this.called(update, moment),
-    tool_call_update: (update, moment) => this.called(update, moment),
-    plan: (update, moment) => this.planned(listIn(update['entries']), moment),
-    compaction_update: (update, moment) => this.compacting(update, moment),
-    compaction_summary_chunk: (update, moment) => this.summarized(update, moment),
-    usage_update: (update, moment) => this.measured(update, moment),
-    available_commands_update: (update) => this.offered(listIn(update['availableCommands'])),
+  private static readonly handlers: Readonly<Record<UpdateKind, UpdateHandler>> = {
+    user_message_chunk: (session, update, moment) => session.streamed('user', update, moment),
+    agent_message_chunk: (session, update, moment) => session.streamed('agent', update, moment),
+    agent_thought_chunk: (session, update, moment) => session.streamed('thought', update, moment),
+    tool_call: (session, update, moment) => session.called(update, moment),
+    tool_call_update: (session, update, moment) => session.called(update, moment),
+    plan: (session, update, moment) => session.planned(listIn(update['entries']), moment),
+    compaction_update: (session, update, moment) => session.compacting(update, moment),
+    compaction_summary_chunk: (session, update, moment) => session.summarized(update, moment),
+    usage_update: (session, update, moment) => session.measured(update, moment),
+    available_commands_update: (session, update) => session.offered(listIn(update['availableCommands'])),
     // Settings of the editor, and the title, which the conversation has.
     current_mode_update: nothing,
     config_option_update: nothing,
@@ -119,22 +75,20 @@ export class AcpSession {
 
   constructor(
     sourceId: string,
-    private readonly contentId: ContentId,
+    private readonly ids: AcpIds,
     private readonly terminals: ReadonlyMap<string, AcpTerminal>,
-    private readonly chooseId?: ChooseId,
   ) {
     this.about = { sourceId }
   }
 
+  /** The ids of records of the session that are recorded. */
+  addKnown(sourceIds: readonly string[]): void {
+    for (const sourceId of sourceIds) this.ids.known.add(sourceId)
+  }
+
   /** The agent will show the messages of the session again. */
   beginReplay(): void {
-    const times = new Map<string, number>()
-    this.replayed = []
-    this.replay = new AcpSession(this.about.sourceId, this.contentId, this.terminals, (name) => {
-      const before = times.get(name) ?? 0
-      times.set(name, before + 1)
-      return idOf(name, before)
-    })
+    this.replay = { session: new AcpSession(this.about.sourceId, this.ids.ofReplay(), this.terminals), items: [] }
   }
 
   /** The agent could not load the session. */
@@ -147,14 +101,13 @@ export class AcpSession {
    * ends with the next prompt, because Gemini CLI answers the request first.
    */
   private endReplay(moment: AcpMoment): readonly SessionItem[] {
-    const { replay, replayed } = this
+    const { replay } = this
     if (replay === undefined) return []
-    const items = [...replayed, ...replay.flush(moment)]
     this.replay = undefined
-    this.replayed = []
-    const last = items.findLastIndex((item) => item.kind === 'message' && this.known.has(item.sourceId))
+    const items = [...replay.items, ...replay.session.flush(moment)]
+    const last = items.findLastIndex((item) => item.kind === 'message' && this.ids.known.has(item.sourceId))
     const added = items.slice(last + 1)
-    for (const item of added) if (item.kind === 'message') this.known.add(item.sourceId)
+    this.addKnown(added.flatMap((item) => (item.kind === 'message' ? [item.sourceId] : [])))
     return added
   }
 
@@ -162,35 +115,31 @@ export class AcpSession {
     yield* this.endReplay(moment)
     yield* this.flush(moment)
     const messages = promptMessages(blocks)
-    this.turn = { prompt: textOfBlocks(blocks), promptId: undefined, ids: [], compacted: false }
-    this.answers += 1
-    this.hasResult = false
-    const sourceId = this.idFor(`user\n${jsonText(messages.map(({ body }) => body.content))}`)
-    this.turn = { ...this.turn, promptId: sourceId }
+    this.ids.beginAnswer(true)
+    const sourceId = this.ids.idFor(`user\n${jsonText(messages.map(({ body }) => body.content))}`)
+    this.turns.begin(textOfBlocks(blocks), sourceId)
     yield* this.emit(messages, sourceId, moment)
   }
 
   /** The agent ended the turn. */
   *ended(result: unknown, moment: AcpMoment): Generator<SessionItem> {
     const reason = textIn(inside(result, 'stopReason'))
-    const { turn } = this
-    yield* this.flush(moment, this.usageOf(inside(result, 'usage')))
+    const turn = this.turns.current
+    yield* this.flush(moment, this.turns.usageOf(inside(result, 'usage')))
     if (turn === undefined) return
-    if (reason !== undefined && reason !== 'end_turn' && turn.promptId !== undefined)
-      this.aborted = { messageId: turn.promptId, reason }
-    const command = COMPACT.exec(turn.prompt)?.groups?.['command']
-    if (command !== undefined && this.commands.has(command) && reason === 'end_turn' && !turn.compacted)
+    if (reason !== undefined && reason !== 'end_turn') this.turns.abort(turn, reason)
+    if (this.compactions.isCommand(turn.prompt) && reason === 'end_turn' && !turn.compacted)
       yield this.compaction('manual', undefined, moment)
-    this.turn = undefined
+    this.turns.current = undefined
   }
 
   *updated(update: Fields, moment: AcpMoment): Generator<SessionItem> {
     const kind = textIn(update['sessionUpdate']) ?? ''
     if (this.replay !== undefined && !OF_THE_SESSION.has(kind)) {
-      this.replayed.push(...this.replay.updated(update, moment))
+      this.replay.items.push(...this.replay.session.updated(update, moment))
       return
     }
-    if (this.isKnown(kind)) yield* this.handlers[kind](update, moment)
+    if (this.isKnown(kind)) yield* AcpSession.handlers[kind](this, update, moment)
   }
 
   /** The user declined a call. */
@@ -209,13 +158,13 @@ export class AcpSession {
   private *flush(moment: AcpMoment, usage?: Usage): Generator<SessionItem> {
     const messages = [...this.closeMessage(usage), ...this.openCalls(moment)]
     if (usage !== undefined && messages.every((item) => item.kind !== 'message' || item.usage === undefined))
-      this.earlierUsage = { answerId: this.answerId(), usage }
+      this.turns.setEarlierUsage({ answerId: this.ids.answerId, usage })
     yield* messages
   }
 
   /** A newer version of the protocol may have other updates. */
   isKnown(kind: string): kind is UpdateKind {
-    return Object.hasOwn(this.handlers, kind)
+    return Object.hasOwn(AcpSession.handlers, kind)
   }
 
   private *streamed(kind: OpenMessage['kind'], update: Fields, moment: AcpMoment): Generator<SessionItem> {
@@ -225,22 +174,12 @@ export class AcpSession {
       (this.open.messageId === messageId || this.open.messageId === undefined || messageId === undefined)
     if (!isSame) {
       yield* this.closeMessage()
-      this.beginAnswer(kind)
+      this.ids.beginAnswer(kind === 'user')
       const isForAgent = listIn(inside(content, 'annotations', 'audience')).every((each) => each === 'assistant')
       const hasAudience = listIn(inside(content, 'annotations', 'audience')).length > 0
       this.open = { kind, messageId, blocks: [], isForAgent: hasAudience && isForAgent, ...moment }
     }
     addBlock(this.open?.blocks ?? [], content)
-  }
-
-  /** What follows a result belongs to the next answer of the model. */
-  private beginAnswer(kind: OpenMessage['kind'] | 'call'): void {
-    if (kind === 'user' || this.hasResult) this.answers += 1
-    this.hasResult = false
-  }
-
-  private answerId(): string {
-    return `answer-${String(this.answers)}`
   }
 
   private *closeMessage(usage?: Usage): Generator<SessionItem> {
@@ -253,13 +192,13 @@ export class AcpSession {
         ...(open.isForAgent ? { byProgram: true } : {}),
       }))
       if (messages.length === 0) return
-      const sourceId = this.idFor(`user\n${jsonText(messages.map(({ body }) => body.content))}`)
+      const sourceId = this.ids.idFor(`user\n${jsonText(messages.map(({ body }) => body.content))}`)
       yield* this.emit(messages, sourceId, open)
       return
     }
     const body = answerOf(open.blocks, open.kind === 'thought')
     if (body === undefined) return
-    yield* this.emit([{ body }], this.idFor(`${open.kind}\n${jsonText(body.content)}`), open, usage)
+    yield* this.emit([{ body }], this.ids.idFor(`${open.kind}\n${jsonText(body.content)}`), open, usage)
   }
 
   private *called(update: Fields, moment: AcpMoment): Generator<SessionItem> {
@@ -269,7 +208,7 @@ export class AcpSession {
     const isAgain = update['sessionUpdate'] === 'tool_call' && call?.hasResult === true
     if (call === undefined || isAgain) {
       yield* this.closeMessage()
-      this.beginAnswer('call')
+      this.ids.beginAnswer(false)
       call = {
         id,
         first: update,
@@ -286,8 +225,8 @@ export class AcpSession {
     if (call.hasResult || (status !== 'completed' && status !== 'failed')) return
     call.hasResult = true
     yield* this.openCalls(moment)
-    yield* this.emit([resultMessage(call, this.terminalsOf(call))], this.idFor(`result-${id}`), moment)
-    this.hasResult = true
+    yield* this.emit([resultMessage(call, this.terminalsOf(call))], this.ids.idFor(`result-${id}`), moment)
+    this.ids.endAnswer()
   }
 
   /** The calls that have begun and were not emitted, in order. */
@@ -295,7 +234,7 @@ export class AcpSession {
     for (const call of this.calls.values()) {
       if (call.isEmitted) continue
       call.isEmitted = true
-      yield* this.emit([callMessage(call, this.terminalsOf(call))], this.idFor(`call-${call.id}`), moment)
+      yield* this.emit([callMessage(call, this.terminalsOf(call))], this.ids.idFor(`call-${call.id}`), moment)
     }
   }
 
@@ -307,7 +246,7 @@ export class AcpSession {
   }
 
   private offered(commands: readonly unknown[]): readonly SessionItem[] {
-    for (const command of commands) this.commands.add(textIn(inside(command, 'name')) ?? '')
+    this.compactions.offer(commands)
     return []
   }
 
@@ -316,68 +255,56 @@ export class AcpSession {
     if (plan === this.lastPlan || entries.length === 0) return
     this.lastPlan = plan
     yield* this.closeMessage()
-    this.beginAnswer('call')
-    const sourceId = this.idFor(`plan\n${plan}`)
+    this.ids.beginAnswer(false)
+    const sourceId = this.ids.idFor(`plan\n${plan}`)
     yield* this.emit(planMessages(sourceId, entries), sourceId, moment)
-    this.hasResult = true
+    this.ids.endAnswer()
   }
 
   private *summarized(update: Fields, moment: AcpMoment): Generator<SessionItem> {
     const id = textIn(update['compactionId'])
     if (id === undefined) return
-    yield* this.noticeCompaction(id, moment)
-    addBlock(this.summaries.get(id)?.blocks ?? [], update['content'])
-  }
-
-  /** The first notice of a compaction fixes its place. */
-  private *noticeCompaction(id: string, moment: AcpMoment): Generator<SessionItem> {
-    if (this.summaries.has(id)) return
-    this.summaries.set(id, { blocks: [], moment, isEnded: false })
-    yield* this.flush(moment)
+    if (this.compactions.notice(id, moment)) yield* this.flush(moment)
+    this.compactions.addBlock(id, update['content'])
   }
 
   private *compacting(update: Fields, moment: AcpMoment): Generator<SessionItem> {
     const id = textIn(update['compactionId'])
     if (id === undefined) return
-    yield* this.noticeCompaction(id, moment)
-    const known = this.summaries.get(id)
-    if (known === undefined || known.isEnded) return
-    const { summary, status } = update
-    if (summary !== undefined) known.blocks.splice(0, known.blocks.length, ...listIn(summary))
-    known.isEnded = status !== 'in_progress'
-    if (status !== 'completed') return
-    const isManual = COMPACT.test(this.turn?.prompt ?? '')
-    yield this.compaction(isManual ? 'manual' : 'auto', { id, text: textOfBlocks(known.blocks) }, known.moment)
+    if (this.compactions.notice(id, moment)) yield* this.flush(moment)
+    const completed = this.compactions.update(id, update)
+    if (completed !== undefined)
+      yield this.compaction(triggerIn(this.turns.current?.prompt), { id, text: completed.text }, completed.moment)
   }
 
   /** A context that shrinks was compacted: most agents do not say it in another way. */
   private *measured({ used, cost }: Fields, moment: AcpMoment): Generator<SessionItem> {
-    const [tokens, before] = [countIn(used), this.contextTokens]
+    const tokens = countIn(used)
     const amount = inside(cost, 'currency') === 'USD' ? countIn(inside(cost, 'amount')) : undefined
-    if (amount !== undefined) this.cost = amount
-    if (tokens === undefined) return
-    this.contextTokens = tokens
-    if (before === undefined || before < LEAST_TOKENS || tokens >= before * SHRUNK) return
+    if (amount !== undefined) this.turns.setCost(amount)
+    const before = tokens === undefined ? undefined : this.compactions.measure(tokens)
+    if (before === undefined) return
     yield* this.flush(moment)
-    const trigger = COMPACT.test(this.turn?.prompt ?? '') ? 'manual' : 'auto'
-    yield { ...this.compaction(trigger, undefined, moment), tokensBefore: before, tokensAfter: tokens }
+    const item = this.compaction(triggerIn(this.turns.current?.prompt), undefined, moment)
+    yield { ...item, tokensBefore: before, tokensAfter: tokens }
   }
 
   /** What stays of the current turn is not stated; everything before it is covered. */
   private compaction(
     trigger: CompactionItem['trigger'],
-    told: { readonly id: string; readonly text: string } | undefined,
+    named: { readonly id: string; readonly text: string } | undefined,
     { at, where }: AcpMoment,
   ): CompactionItem {
-    if (this.turn !== undefined) this.turn.compacted = true
-    this.contextTokens = undefined
-    const summary = summaryFrom(told?.text)
+    const turn = this.turns.current
+    if (turn !== undefined) turn.compacted = true
+    this.compactions.forgetSize()
+    const summary = summaryFrom(named?.text)
     const inserted = summary.kind === 'text' ? ({ role: 'user', content: summary.text } as const) : undefined
-    const unknown = this.turn?.ids ?? []
+    const unknown = turn?.ids ?? []
     return {
       kind: 'compaction',
       // Numbers of answers begin again with each connection; the last message does not.
-      sourceId: this.idFor(`compaction-${told?.id ?? ''}-${[...this.known].at(-1) ?? ''}`),
+      sourceId: this.ids.idFor(`compaction-${named?.id ?? ''}-${[...this.ids.known].at(-1) ?? ''}`),
       at,
       trigger,
       summary,
@@ -387,51 +314,16 @@ export class AcpSession {
     }
   }
 
-  private idFor(name: string): string {
-    const id = name.startsWith('call-') || name.startsWith('result-') ? name : this.contentId(name)
-    if (this.chooseId !== undefined) return this.chooseId(id)
-    for (let times = 0; ; times += 1) if (!this.known.has(idOf(id, times))) return idOf(id, times)
-  }
-
   private *emit(
     messages: readonly NewMessage[],
     sourceId: string,
     { at, where }: AcpMoment,
     usage?: Usage,
   ): Generator<MessageItem | DamageItem> {
-    this.known.add(sourceId)
-    this.turn?.ids.push(sourceId)
-    for (const item of messageItems(messages, { sourceId, at, where, answerId: this.answerId(), usage })) {
-      yield item.kind === 'message' ? { ...item, ...this.taken() } : item
+    this.ids.known.add(sourceId)
+    this.turns.current?.ids.push(sourceId)
+    for (const item of messageItems(messages, { sourceId, at, where, answerId: this.ids.answerId, usage })) {
+      yield item.kind === 'message' ? { ...item, ...this.turns.takeEnd() } : item
     }
   }
-
-  /** What the next message says of the turn before it. */
-  private taken(): Pick<MessageItem, 'earlierUsage' | 'abortedTurn'> {
-    const { earlierUsage, aborted: abortedTurn } = this
-    this.earlierUsage = undefined
-    this.aborted = undefined
-    return withoutUndefined({ earlierUsage, abortedTurn })
-  }
-
-  /** The usage of a turn. Costs are those of the session so far. */
-  private usageOf(usage: unknown): Usage | undefined {
-    const cost = this.cost > this.lastCost ? this.cost - this.lastCost : undefined
-    this.lastCost = this.cost
-    if (!isRecord(usage)) return knownUsage({ cost })
-    const [input, output, total] = ['inputTokens', 'outputTokens', 'totalTokens'].map((name) => countIn(usage[name]))
-    const [read, written] = [countIn(usage['cachedReadTokens']), countIn(usage['cachedWriteTokens'])]
-    const withCache = (input ?? 0) + (read ?? 0) + (written ?? 0)
-    const countsCacheApart = total !== undefined && total === withCache + (output ?? 0)
-    return knownUsage({
-      inputTokens: input !== undefined && countsCacheApart ? withCache : input,
-      outputTokens: output,
-      cacheReadTokens: read,
-      cacheWriteTokens: written,
-      reasoningTokens: countIn(usage['thoughtTokens']),
-      cost,
-    })
-  }
 }
-
-const idOf = (id: string, times: number): string => (times === 0 ? id : `${id}.${String(times)}`)

@@ -7,8 +7,9 @@
  */
 import { isRecord } from '../../lib/is-record.js'
 import { textIn } from '../../lib/text-in.js'
-import { AcpSession, type AcpMoment, type SessionItem } from './acp-session.js'
-import type { AcpTerminal } from './acp-content.js'
+import { AcpSession, type SessionItem } from './acp-session.js'
+import type { AcpMoment, AcpTerminal } from './acp-content.js'
+import { AcpIds } from './acp-ids.js'
 import { exitCodeIn, inside, listIn, roundedText, timeIn, type Fields } from './bodies.js'
 import type { ContentId } from './content-id.js'
 import { REPEAT } from './repeats.js'
@@ -80,8 +81,8 @@ class AcpReader implements TranscriptReader {
     this.taken.add(recordId)
     const { message, from, recorded } = value
     if (isRecord(recorded)) {
-      const { known } = this.session(textIn(recorded['sessionId']) ?? '')
-      for (const id of listIn(recorded['messageIds'])) known.add((textIn(id) ?? '').replace(/#\d+$/u, ''))
+      const known = listIn(recorded['messageIds']).map((id) => (textIn(id) ?? '').replace(/#\d+$/u, ''))
+      this.session(textIn(recorded['sessionId']) ?? '').addKnown(known)
     } else if (value['closed'] === true) yield* this.end()
     else if (isRecord(message) && isSide(from)) yield* this.received(from, message, moment)
   }
@@ -185,7 +186,7 @@ class AcpReader implements TranscriptReader {
   private session(sessionId: string): AcpSession {
     const known = this.sessions.get(sessionId)
     if (known !== undefined) return known
-    const session = new AcpSession(sessionId, this.contentId, this.terminals)
+    const session = new AcpSession(sessionId, new AcpIds(this.contentId, false), this.terminals)
     this.sessions.set(sessionId, session)
     return session
   }
