@@ -3,12 +3,11 @@
  * recorded, so that other processes can use it. While it cannot be opened, messages wait; beyond a limit, the rest of the
  * connection is not recorded, and is counted.
  */
-import type { AcpRecord, AcpRecordedSession, AcpClosed } from '../../application/importers/acp.js'
+import type { AcpRecord } from '../../application/importers/acp.js'
 import { isRecord } from '../../lib/is-record.js'
 import { sessionConversationId } from '../../domain/values/session-ids.js'
 import { isLedgerError, LedgerError } from '../../lib/ledger-error.js'
-import { textIn } from '../../lib/text-in.js'
-import { partsOfLine } from './relay.js'
+import { ConnectionRecords } from './connection-records.js'
 import type { Ledger, OpenTranscript } from '../../library/ledger.js'
 
 /** How long messages wait for more, unless a turn ends. */
@@ -16,9 +15,6 @@ const WAIT_MS = 1_000
 /** Pauses between attempts, while the ledger cannot be opened. */
 const PAUSE_MS = { first: 500, most: 15_000 } as const
 const TOO_MUCH = 'this connection has more than 256 million characters: the rest of it is not recorded'
-/** Characters of messages in memory. */
-const MAX_CHARACTERS = 256_000_000
-
 /** Calls `work` with the ledger, which is opened for it. */
 type WithLedger = <T>(work: (ledger: Ledger) => Promise<T>) => Promise<T>
 
@@ -45,8 +41,6 @@ export interface NotRecorded {
   readonly reason: unknown
 }
 
-type Recorded = AcpRecord | AcpRecordedSession | AcpClosed
-
 /** The connection in a ledger that is open. */
 interface Transcript {
   readonly ledger: Ledger
@@ -58,49 +52,29 @@ interface Transcript {
 }
 
 export class SessionRecorder {
-  /** All messages so far: a ledger that is opened again takes them from the beginning, and recognizes them. */
-  private readonly records: Recorded[] = []
-  /** How many of them are recorded. */
-  private recorded = 0
-  private characters = 0
-  private unreadable = 0
-  private dropped = 0
-  private reason: unknown
+  private readonly records = new ConnectionRecords()
   private transcript: Transcript | undefined
   private running: Promise<void> | undefined
+  /** Why messages wait. */
+  private reason: unknown
   private stop = new AbortController()
   private isClosing = false
   private hasGivenUp = false
-  /** Sessions that the ledger rejects, for example because their conversation is erased. */
-  private readonly refused = new Set<string>()
 
   constructor(private readonly options: RecorderOptions) {}
 
   /** Takes a line: a message with its time and the side that sent it. */
   take(line: string): void {
-    if (this.characters + line.length > MAX_CHARACTERS) {
-      if (this.dropped === 0) this.options.onProblem(new LedgerError('StoreUnavailable', TOO_MUCH))
-      this.dropped += 1
-      return
-    }
-    const record = recordIn(line)
-    if (record === undefined) {
-      this.unreadable += 1
-      return
-    }
-    if (this.refused.has(sessionOf(record) ?? '')) {
-      this.dropped += 1
-      return
-    }
-    if (!this.isContinuation(record)) this.records.push(record)
-    this.characters += line.length
+    const record = this.records.add(line, this.transcript?.taken)
+    if (record === 'too-much') this.options.onProblem(new LedgerError('StoreUnavailable', TOO_MUCH))
+    if (record === 'too-much' || record === undefined) return
     this.start()
     if (endsTurn(record)) this.stop.abort()
   }
 
   /** Records the rest, for at most this time. */
   async close(milliseconds: number): Promise<NotRecorded> {
-    this.records.push({ at: new Date().toISOString(), closed: true })
+    this.records.close(new Date().toISOString())
     this.isClosing = true
     this.start()
     this.stop.abort()
@@ -109,24 +83,13 @@ export class SessionRecorder {
     timer.abort()
     this.hasGivenUp = true
     this.stop.abort()
-    const left = this.records.slice(this.recorded).filter((each) => 'message' in each).length
-    return { unreadable: this.unreadable, messages: this.dropped + left, reason: this.reason }
-  }
-
-  /** Streamed pieces of one message that were not recorded yet become one. */
-  private isContinuation(record: AcpRecord): boolean {
-    const last = this.records.at(-1)
-    if (this.records.length === this.recorded || this.transcript?.taken === this.records.length) return false
-    const [before, after] = [pieceOf(last), pieceOf(record)]
-    if (before === undefined || after === undefined || before.key !== after.key) return false
-    before.content['text'] = `${before.text}${after.text}`
-    return true
+    return { ...this.records.notRecorded(), reason: this.reason }
   }
 
   private start(): void {
     this.running ??= this.run().finally(() => {
       this.running = undefined
-      if (this.recorded < this.records.length && !this.isClosing) this.start()
+      if (!this.records.areRecorded && !this.isClosing) this.start()
     })
   }
 
@@ -136,7 +99,7 @@ export class SessionRecorder {
       try {
         await this.options.withLedger((ledger) => this.record(ledger))
         this.reason = undefined
-        if (this.recorded === this.records.length) return
+        if (this.records.areRecorded) return
       } catch (error) {
         this.transcript = undefined
         this.refuse(error)
@@ -152,16 +115,7 @@ export class SessionRecorder {
   private refuse(error: unknown): void {
     if (!(error instanceof LedgerError) || error.fault === 'world') return
     const id = error.details['conversationId']
-    const sessions = new Set(this.records.map(sessionOf))
-    for (const sessionId of sessions) {
-      if (sessionId === undefined || this.conversationOf(sessionId) !== id) continue
-      this.refused.add(sessionId)
-      const remaining = this.records.filter((record) => sessionOf(record) !== sessionId)
-      this.dropped += this.records.slice(this.recorded).filter((record) => sessionOf(record) === sessionId).length
-      this.records.splice(0, this.records.length, ...remaining)
-      // The rest is taken again from the beginning, and recognized.
-      this.recorded = 0
-    }
+    this.records.refuse((sessionId) => this.conversationOf(sessionId) === id)
   }
 
   private conversationOf(sessionId: string): string {
@@ -184,36 +138,18 @@ export class SessionRecorder {
         compactions: new Map(),
       }
     const { transcript } = this
-    await this.addKnown(ledger, transcript.taken)
-    const end = this.records.length
-    const from = transcript.taken
+    await this.records.addKnown(transcript.taken, (sessionId) => messageIdsOf(ledger, this.conversationOf(sessionId)))
+    const records = this.records.from(transcript.taken)
     // From now on nothing is added to the last piece.
-    transcript.taken = end
-    const conversations = await transcript.opened.record(this.records.slice(from, end))
-    this.recorded = end
+    transcript.taken += records.length
+    const end = transcript.taken
+    const conversations = await transcript.opened.record(records)
+    this.records.markRecorded(end)
     for (const { conversationId, sourceId, compactions } of conversations) {
       const isNew = compactions > (transcript.compactions.get(conversationId) ?? 0)
       transcript.compactions.set(conversationId, compactions)
       if (isNew && this.options.onNote !== undefined) await this.noteFor(ledger, conversationId, sourceId)
     }
-  }
-
-  /** Before a session goes on that was recorded earlier, its messages are named. */
-  private async addKnown(ledger: Ledger, from: number): Promise<void> {
-    for (let index = Math.max(from, this.recorded); index < this.records.length; index += 1) {
-      const record = this.records[index]
-      const sessionId = record === undefined ? undefined : continuedSession(record)
-      if (record === undefined || sessionId === undefined || this.isMarked(index, sessionId)) continue
-      const messageIds = await messageIdsOf(ledger, this.conversationOf(sessionId))
-      this.records.splice(index, 0, { at: record.at, recorded: { sessionId, messageIds } })
-      index += 1
-    }
-  }
-
-  /** Whether the messages of the session are named before a record: an attempt that failed did it. */
-  private isMarked(index: number, sessionId: string): boolean {
-    const before = this.records[index - 1]
-    return before !== undefined && 'recorded' in before && before.recorded.sessionId === sessionId
   }
 
   /** Makes the note after a new compaction. */
@@ -228,50 +164,8 @@ export class SessionRecorder {
   }
 }
 
-/** The record of a line; undefined if its message is none of the protocol. */
-function recordIn(line: string): AcpRecord | undefined {
-  const parts = partsOfLine(line)
-  if (parts === undefined) return undefined
-  try {
-    const message: unknown = JSON.parse(parts.message)
-    return isRecord(message) && message['jsonrpc'] === '2.0' ? { at: parts.at, from: parts.from, message } : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** The session that a record names; undefined if it names none. */
-function sessionOf(record: Recorded): string | undefined {
-  if ('recorded' in record) return record.recorded.sessionId
-  const params = 'message' in record ? record.message['params'] : undefined
-  return isRecord(params) ? textIn(params['sessionId']) : undefined
-}
-
 /** Whether the message answers a prompt: everything so far is then recorded immediately. */
 const endsTurn = ({ message }: AcpRecord): boolean => isRecord(message['result']) && 'stopReason' in message['result']
-
-/** A streamed text, and what it belongs to. */
-function pieceOf(
-  record: Recorded | undefined,
-): { readonly key: string; readonly text: string; readonly content: Record<string, unknown> } | undefined {
-  if (record === undefined || !('message' in record) || record.message['method'] !== 'session/update') return undefined
-  const { params } = record.message
-  const update = isRecord(params) ? params['update'] : undefined
-  if (!isRecord(params) || !isRecord(update) || !isRecord(update['content'])) return undefined
-  const { sessionUpdate, messageId, content } = update
-  if (!String(sessionUpdate).endsWith('_chunk') || content['type'] !== 'text' || Object.keys(content).length > 2)
-    return undefined
-  const key = JSON.stringify([params['sessionId'], sessionUpdate, messageId, update['compactionId']])
-  return typeof content['text'] === 'string' ? { key, text: content['text'], content } : undefined
-}
-
-/** The session that a request continues; undefined for any other record. */
-function continuedSession(record: Recorded): string | undefined {
-  if (!('message' in record) || record.from !== 'client') return undefined
-  const { method, params } = record.message
-  if (method !== 'session/load' && method !== 'session/resume') return undefined
-  return isRecord(params) ? textIn(params['sessionId']) : undefined
-}
 
 async function messageIdsOf(ledger: Ledger, conversationId: string): Promise<readonly string[]> {
   const ids: string[] = []
