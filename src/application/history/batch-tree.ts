@@ -4,7 +4,8 @@ import type { Conversation } from '../../domain/conversation/conversation.js'
 import type { RecordedEvent, SummarizerRecord } from '../../domain/events/index.js'
 import type { Log } from '../recording/load-conversation.js'
 import { isOfType } from '../recording/read-event.js'
-import type { BatchEvent, CompactionArchive } from './compaction-archive.js'
+import type { CompactionArchive } from './compaction-archive.js'
+import type { BatchEvent } from './compaction-events.js'
 import type { BatchOrigin, ChunkOrigin, ObservedOrigin, OriginalMessage } from './explanation.js'
 import { originals } from './original-messages.js'
 import { recordedAt } from './recorded-at.js'
@@ -51,23 +52,23 @@ async function originOf(
   let observed: ObservedOrigin | undefined
   if (isOfType(event, 'BatchesResummarized')) {
     for (const id of event.data.sourceBatchIds) {
-      const source = archive.batches.get(id)
+      const source = archive.found.batches.get(id)
       // Sources must have a smaller depth, so a batch that names itself as a source does not loop forever.
       if (source === undefined || source.data.depth >= depth) missing.push(id)
       else sources.push(await originOf(log, state, archive, source, open))
     }
   } else if (isOfType(event, 'BatchArchived')) {
-    const summarized = archive.chunks.get(event.data.chunkId)
-    const observedEvent = archive.observed.get(event.data.chunkId)
+    const summarized = archive.found.chunks.get(event.data.chunkId)
+    const observedEvent = archive.found.observed.get(event.data.chunkId)
     if (observedEvent !== undefined)
       observed = await observedOf(log, state.conversationId, observedEvent, open, missing)
     else if (summarized === undefined) missing.push(event.data.chunkId)
     else chunk = await chunkOf(log, state.conversationId, summarized, open, missing)
   }
-  const cycle = archive.cycles.get(batchId)
+  const cycle = archive.found.cycles.get(batchId)
   const undone = cycle === undefined ? undefined : await archive.undoneBy(state, cycle)
   const putOut = stateNow !== 'retired' ? undefined : await archive.putOutBy(state, batchId)
-  const takenOver = archive.takeovers.get(batchId)
+  const takenOver = archive.found.takeovers.get(batchId)
   return {
     ...batchContent(event.data),
     state: stateNow,
@@ -158,7 +159,7 @@ export async function treeOf(
   open: boolean,
 ): Promise<BatchOrigin | undefined> {
   for (;;) {
-    const event = archive.batches.get(batchId)
+    const event = archive.found.batches.get(batchId)
     const tree = event === undefined ? undefined : await originOf(log, state, archive, event, open)
     if ((tree !== undefined && isComplete(tree)) || !(await archive.readFurther())) return tree
   }

@@ -11,11 +11,9 @@ import { editionStreams, streamsOf } from '../recording/conversation-streams.js'
 import type { Log } from '../recording/load-conversation.js'
 import { originsOf } from '../recording/origins.js'
 import { decodeEvent, isOfType, isReplacement } from '../recording/read-event.js'
+import { CompactionEvents } from './compaction-events.js'
 import type { CycleOrigin, TakeoverOrigin } from './explanation.js'
 import { recordedAt } from './recorded-at.js'
-
-/** An event that made a batch. */
-export type BatchEvent = RecordedEvent<'BatchArchived' | 'BatchesResummarized'>
 
 const COMPACTION: ReadonlySet<string> = new Set<RecordedEvent['type']>([
   'ChunkSummarized',
@@ -24,19 +22,10 @@ const COMPACTION: ReadonlySet<string> = new Set<RecordedEvent['type']>([
   'BatchesResummarized',
   ...originTypes,
 ])
-/** The compaction events read so far, by id. */
+
 export class CompactionArchive {
-  readonly batches = new Map<string, BatchEvent>()
-  readonly chunks = new Map<string, RecordedEvent<'ChunkSummarized'>>()
-  /** Compactions of other programs, by the chunk id in their batches. */
-  readonly observed = new Map<string, RecordedEvent<'CompactionObserved'>>()
-  /** The cycle that followed each batch. */
-  readonly cycles = new Map<string, CycleOrigin>()
-  /** The last event that activated each batch. */
-  readonly takeovers = new Map<string, TakeoverOrigin>()
-  private readonly editionIds = new Set<string>()
-  /** Batches read so far without a following cycle. */
-  private uncycled: string[] = []
+  /** The compaction events read so far. */
+  readonly found = new CompactionEvents()
   private readonly editionsRead = new Set<string>()
   private isWhole = false
   private takeoversRead: readonly RecordedEvent<ReplacementType>[] | undefined
@@ -82,42 +71,16 @@ export class CompactionArchive {
     }
   }
 
-  private take(event: RecordedEvent): void {
-    if (isOfType(event, 'ChunkSummarized')) this.chunks.set(event.data.chunkId, event)
-    else if (isOfType(event, 'CompactionObserved')) this.observed.set(event.data.chunkId, event)
-    else if (isOfType(event, 'BatchArchived', 'BatchesResummarized')) {
-      this.batches.set(event.data.batchId, event)
-      this.uncycled.push(event.data.batchId)
-    } else if (isOfType(event, 'MessagesPruned')) {
-      const { cycle, why, tokensBefore, tokensAfter } = event.data
-      for (const batchId of this.uncycled)
-        this.cycles.set(batchId, { cycle, ...why, tokensBefore, tokensAfter, recorded: recordedAt(event) })
-      this.uncycled = []
-    } else if (isReplacement(event)) {
-      const { batches } = event.data
-      for (const { batchId, origin } of batches) {
-        this.takeovers.set(batchId, {
-          type: event.type,
-          ...(origin.editionId === undefined ? {} : { editionId: origin.editionId }),
-          recorded: recordedAt(event),
-        })
-        if (origin.editionId !== undefined) this.editionIds.add(origin.editionId)
-      }
-      // Batches without a cycle are no longer active at the next one.
-      this.uncycled = []
-    }
-  }
-
   private async read(
     stream: string,
     options: Parameters<EventStore['readStream']>[1],
     isEnd: (event: RecordedEvent) => boolean,
   ): Promise<void> {
-    this.uncycled = []
+    this.found.beginStream()
     for await (const stored of this.log.store.readStream(stream, options)) {
       if (!COMPACTION.has(stored.type)) continue
       const event = await decodeEvent(stored, this.log)
-      this.take(event)
+      this.found.take(event)
       if (isEnd(event)) return
     }
   }
@@ -143,7 +106,7 @@ export class CompactionArchive {
    */
   async readFurther(): Promise<boolean> {
     if (this.isWhole) return false
-    const editions = [...this.editionIds]
+    const editions = [...this.found.editionIds]
       .map((editionId) => editionStream(editionId, this.conversationId))
       .filter((stream) => !this.editionsRead.has(stream))
     for (const stream of editions) {
@@ -155,11 +118,5 @@ export class CompactionArchive {
     for (const stream of streamsOf(this.conversationId, await editionStreams(this.log)))
       if (!this.editionsRead.has(stream)) await this.read(stream, {}, () => false)
     return true
-  }
-
-  /** The ids of batches read so far that begin with the input. The prefix `batch-` is optional. */
-  startingWith(typed: string): readonly string[] {
-    const part = typed.replace(/^batch-?/u, '')
-    return part === '' ? [] : [...this.batches.keys()].filter((id) => id.startsWith(`batch-${part}`))
   }
 }

@@ -30,7 +30,7 @@ export async function batchNamed(
   if (position !== undefined) await archive.readAround(position)
   const tree = await treeOf(log, state, archive, batchId, open)
   if (tree !== undefined) return E.right(tree)
-  const batchIds = archive.startingWith(batchId)
+  const batchIds = archive.found.startingWith(batchId)
   const [only] = batchIds
   const completed =
     batchIds.length === 1 && only !== undefined ? await treeOf(log, state, archive, only, open) : undefined
@@ -38,7 +38,7 @@ export async function batchNamed(
   return E.left(
     batchIds.length > 1
       ? { kind: 'SeveralBatches', conversationId, batchId, batchIds }
-      : { kind: 'NoSuchBatch', conversationId, batchId, nearest: nearest(batchId, archive.batches.keys()) },
+      : { kind: 'NoSuchBatch', conversationId, batchId, nearest: nearest(batchId, archive.found.batches.keys()) },
   )
 }
 
