@@ -83,35 +83,72 @@ interface Line {
   readonly number: number
 }
 
+/** A run of Aider. */
 interface Run {
   readonly id: string
   readonly startedAt: string | undefined
+  /** Number of its first line in the file. */
   readonly line: number
   readonly where: SourceLocation
+  /** Whether its conversation item was emitted. */
+  isAnnounced: boolean
+  /** Whether an editor has removed the spaces at the ends of lines; undefined until a line shows it. */
+  isTrimmed: boolean | undefined
+}
+
+/** The runs of a history file, each a conversation. */
+class Runs {
+  current: Run | undefined
+  /** The directory of the repository; unknown if the file has another name than Aider's own. */
+  readonly #cwd: string | undefined
+  readonly #name: string
+  /** How many runs began at the same time, by run id. */
+  readonly #counts = new Map<string, number>()
+
+  /** @param path the history file; its name, or that of its directory, is the prefix of run ids */
+  constructor(path: string) {
+    const location = path.replaceAll('\\', '/')
+    const hasOwnName = basename(location) !== HISTORY
+    this.#cwd = hasOwnName ? undefined : dirname(path)
+    this.#name = basename(hasOwnName ? location : dirname(location)) || HISTORY
+  }
+
+  begin(local: string | undefined, line: number, where: SourceLocation): Run {
+    const startedAt = timeIn(local)
+    const runId = `${this.#name.replace(/\.md$/u, '')}/${startedAt?.replace('.000Z', 'Z') ?? 'start'}`
+    const count = (this.#counts.get(runId) ?? 0) + 1
+    this.#counts.set(runId, count)
+    const id = count === 1 ? runId : `${runId}-${String(count)}`
+    return (this.current = { id, startedAt, line, where, isAnnounced: false, isTrimmed: undefined })
+  }
+
+  /** Yields the conversation of the current run, once. */
+  *announce(version: string | undefined): Generator<TranscriptItem> {
+    const run = this.current
+    if (run === undefined || run.isAnnounced) return
+    run.isAnnounced = true
+    yield {
+      kind: 'conversation',
+      sourceId: run.id,
+      programVersion: version,
+      cwd: this.#cwd,
+      startedAt: run.startedAt,
+      where: run.where,
+    }
+  }
 }
 
 /** Reads a history file line by line. */
 class AiderReader implements TranscriptReader {
-  /** Whether the file has another name than Aider's own. Otherwise the directory distinguishes it from other files. */
-  readonly #hasOwnName: boolean
-  readonly #name: string
-  /** How many runs began at the same time, by run id. */
-  readonly #runs = new Map<string, number>()
-  #run: Run | undefined
-  #isAnnounced = false
-  /** Whether an editor has removed the spaces at the ends of lines; undefined until a line of this run shows it. */
-  #isTrimmed: boolean | undefined
+  readonly #runs: Runs
   #model: string | undefined
   /** The message that is being read. */
   #turn: Turn | undefined
   #linesRead = 0
   readonly #quotations = new QuotedText<Line>((line) => HEADER.test(line) || speakerOf(line, false) !== 'model')
 
-  /** @param path the history file; its name, or that of its directory, is the prefix of run ids */
-  constructor(private readonly path: string) {
-    const location = path.replaceAll('\\', '/')
-    this.#hasOwnName = basename(location) !== HISTORY
-    this.#name = basename(this.#hasOwnName ? location : dirname(location)) || HISTORY
+  constructor(path: string) {
+    this.#runs = new Runs(path)
   }
 
   *take({ value, where }: TranscriptRecord): Generator<TranscriptItem> {
@@ -125,15 +162,15 @@ class AiderReader implements TranscriptReader {
     for (const { line, isQuoted } of this.#quotations.end()) yield* this.#takeLine(line, isQuoted)
     const turn = this.#turn
     if (turn !== undefined) yield { kind: 'left-out', what: 'last message, which may go on', where: turn.where }
-    yield* this.#announce(undefined)
+    yield* this.#runs.announce(undefined)
   }
 
   *#takeLine({ text: line, where, number }: Line, isQuoted: boolean): Generator<TranscriptItem> {
     const header = isQuoted ? undefined : HEADER.exec(line)?.[1]
     if (header !== undefined) {
       yield* this.#flush(line)
-      yield* this.#announce(undefined)
-      this.#begin(header, number, where)
+      yield* this.#runs.announce(undefined)
+      this.#runs.begin(header, number, where)
     } else if (isQuoted && this.#turn !== undefined) {
       this.#turn.lines.push(line)
       this.#turn.isOpen &&= !/\S {2}$/u.test(line)
@@ -146,20 +183,6 @@ class AiderReader implements TranscriptReader {
     else yield* this.#flush(line)
   }
 
-  *#announce(version: string | undefined): Generator<TranscriptItem> {
-    const run = this.#run
-    if (run === undefined || this.#isAnnounced) return
-    this.#isAnnounced = true
-    yield {
-      kind: 'conversation',
-      sourceId: run.id,
-      programVersion: version,
-      cwd: this.#hasOwnName ? undefined : dirname(this.path),
-      startedAt: run.startedAt,
-      where: run.where,
-    }
-  }
-
   /** Yields the message that was read last. @param next the line after it, which may contain its usage */
   *#flush(next: string): Generator<TranscriptItem> {
     if (this.#turn === undefined) return
@@ -167,7 +190,7 @@ class AiderReader implements TranscriptReader {
     this.#turn = undefined
     const words = lines.join('\n').replace(/^\n+|\s+$/gu, '')
     if (speaker === 'program') this.#model = MODEL.exec(words)?.[1] ?? this.#model
-    yield* this.#announce(speaker === 'program' ? VERSION.exec(words)?.[1] : undefined)
+    yield* this.#runs.announce(speaker === 'program' ? VERSION.exec(words)?.[1] : undefined)
     if (words === '') {
       yield { kind: 'left-out', what: speaker === 'program' ? '>' : speaker === 'user' ? '####' : 'text', where }
       return
@@ -179,21 +202,11 @@ class AiderReader implements TranscriptReader {
       yield { ...item, body: { role: 'user', content: words }, ...(speaker === 'program' ? { byProgram: true } : {}) }
   }
 
-  #begin(local: string | undefined, line: number, where: SourceLocation): Run {
-    const startedAt = timeIn(local)
-    const runId = `${this.#name.replace(/\.md$/u, '')}/${startedAt?.replace('.000Z', 'Z') ?? 'start'}`
-    const count = (this.#runs.get(runId) ?? 0) + 1
-    this.#runs.set(runId, count)
-    this.#isAnnounced = false
-    this.#isTrimmed = undefined
-    return (this.#run = { id: count === 1 ? runId : `${runId}-${String(count)}`, startedAt, line, where })
-  }
-
   *#takeText(line: string, number: number, where: SourceLocation, isQuoted: boolean): Generator<TranscriptItem> {
     const isEnded = line.endsWith('  ')
     // A truncated file begins in the middle of a run.
-    const run = this.#run ?? this.#begin(undefined, number - 1, where)
-    const isTrimmed = (this.#isTrimmed ??= /^(?:>|####)/u.test(line) && !isEnded)
+    const run = this.#runs.current ?? this.#runs.begin(undefined, number - 1, where)
+    const isTrimmed = (run.isTrimmed ??= /^(?:>|####)/u.test(line) && !isEnded)
     const before = this.#turn
     // Directly after a line of the user or the program, the model's text has not begun.
     const isOpen =

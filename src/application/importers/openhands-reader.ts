@@ -113,18 +113,77 @@ interface IncomingEvent {
   readonly at: string | undefined
 }
 
+/** Reads the events of the first version, which numbers them and has no parents. */
+class FirstVersion {
+  private readonly past = newPast()
+  /** Ids by number, and by the hash of each event with it. */
+  private readonly ids = new Map<string, Map<string, string>>()
+
+  /** The id of an event. Numbers may begin again, and an event may be written twice. */
+  private idOf(event: V0Event): string {
+    const number = String(event.id)
+    const ids = this.ids.get(number) ?? new Map<string, string>()
+    this.ids.set(number, ids)
+    const hash = sha256(jsonText(event))
+    const id = ids.get(hash) ?? (ids.size === 0 ? number : `${number}.${String(ids.size + 1)}`)
+    ids.set(hash, id)
+    return id
+  }
+
+  /** A condensation with the ids of the newest events that have its numbers. */
+  private condensationIn(event: V0Event): Condensation {
+    const condensation = condensationOfV0(event, this.ids.keys())
+    const newest = (number: string): string => [...(this.ids.get(number)?.values() ?? [])].at(-1) ?? number
+    return { ...condensation, forgotten: new Set([...condensation.forgotten].map(newest)) }
+  }
+
+  incoming(event: V0Event): IncomingEvent {
+    const id = this.idOf(event)
+    const message = messageOfV0(event, this.past)
+    return {
+      id,
+      node: {
+        isMessage: message !== undefined,
+        hasPlace: hasPlace(event),
+        condensation: event.action === 'condensation' ? this.condensationIn(event) : undefined,
+      },
+      parent: undefined,
+      message,
+      what: event.action ?? event.observation ?? 'event',
+      isFirstVersion: true,
+      at: timeIn(event.timestamp),
+    }
+  }
+}
+
+function incomingEvent(event: OpenHandsEvent, where: SourceLocation): IncomingEvent {
+  const sent = messageOfV1(event)
+  const message = sent === undefined ? undefined : { ...sent, body: withDifferentCalls(sent.body) }
+  return {
+    id: event.id ?? where.path ?? `${where.file}:${linePlace(where) ?? '0'}`,
+    node: {
+      isMessage: message !== undefined,
+      hasPlace: message !== undefined,
+      condensation: event.kind === 'Condensation' ? condensationOf(event) : undefined,
+    },
+    parent: event.parent_id,
+    message,
+    what: event.kind,
+    isFirstVersion: false,
+    at: timeIn(event.timestamp),
+  }
+}
+
 class OpenHandsReader implements TranscriptReader {
   private readonly branch = createBranch()
   private readonly recentItems = createRecentItems()
-  private readonly past = newPast()
+  private readonly firstVersion = new FirstVersion()
   private base: Fields | undefined
   private view: ViewEntry[] = []
   private lastRead: string | undefined
   private isFirstVersion = false
   private trigger: CompactionItem['trigger'] = 'auto'
   private lastWhere: SourceLocation | undefined
-  /** The ids of the events of the first version by their number, and by the hash of each event with it. */
-  private readonly numbered = new Map<string, Map<string, string>>()
 
   constructor(private readonly contentId: ContentId) {}
 
@@ -174,7 +233,7 @@ class OpenHandsReader implements TranscriptReader {
     for (const { id, isMessage, condensation } of joined) {
       if (!isMessage && condensation === undefined) continue
       const items = this.recentItems.of(id)
-      if (items === undefined) yield leftOut('return to a this.branch that was left long ago', where)
+      if (items === undefined) yield leftOut('return to a branch that was left long ago', where)
       else yield* items
     }
   }
@@ -254,69 +313,6 @@ class OpenHandsReader implements TranscriptReader {
     this.branch.append({ ...node, id, parent, isMessage })
   }
 
-  private *takeV1(event: OpenHandsEvent, where: SourceLocation): Generator<TranscriptItem> {
-    if (event.kind === 'CondensationRequest') this.trigger = triggerOf(event['reason'], event.source)
-    const sent = messageOfV1(event)
-    const message = sent === undefined ? undefined : { ...sent, body: withDifferentCalls(sent.body) }
-    yield* this.add(
-      {
-        id: event.id ?? where.path ?? `${where.file}:${linePlace(where) ?? '0'}`,
-        node: {
-          isMessage: message !== undefined,
-          hasPlace: message !== undefined,
-          condensation: event.kind === 'Condensation' ? condensationOf(event) : undefined,
-        },
-        parent: event.parent_id,
-        message,
-        what: event.kind,
-        isFirstVersion: false,
-        at: timeIn(event.timestamp),
-      },
-      where,
-    )
-  }
-
-  /** The id of an event of the first version. Its numbers may begin again, and an event may be written twice. */
-  private idOf(event: V0Event): string {
-    const number = String(event.id)
-    const ids = this.numbered.get(number) ?? new Map<string, string>()
-    this.numbered.set(number, ids)
-    const hash = sha256(jsonText(event))
-    const id = ids.get(hash) ?? (ids.size === 0 ? number : `${number}.${String(ids.size + 1)}`)
-    ids.set(hash, id)
-    return id
-  }
-
-  /** A condensation with the ids of the newest events that have its numbers. */
-  private condensationIn(event: V0Event): Condensation {
-    const condensation = condensationOfV0(event, this.numbered.keys())
-    const newest = (number: string): string => [...(this.numbered.get(number)?.values() ?? [])].at(-1) ?? number
-    return { ...condensation, forgotten: new Set([...condensation.forgotten].map(newest)) }
-  }
-
-  private *takeV0(event: V0Event, where: SourceLocation): Generator<TranscriptItem> {
-    if (event.action === 'condensation_request') this.trigger = triggerOf(undefined, event.source)
-    const id = this.idOf(event)
-    const message = messageOfV0(event, this.past)
-    const isCondensation = event.action === 'condensation'
-    yield* this.add(
-      {
-        id,
-        node: {
-          isMessage: message !== undefined,
-          hasPlace: hasPlace(event),
-          condensation: isCondensation ? this.condensationIn(event) : undefined,
-        },
-        parent: undefined,
-        message,
-        what: event.action ?? event.observation ?? 'event',
-        isFirstVersion: true,
-        at: timeIn(event.timestamp),
-      },
-      where,
-    )
-  }
-
   private *takeOne(value: unknown, where: SourceLocation): Generator<TranscriptItem> {
     if (isBaseState(value)) {
       this.base = value
@@ -325,12 +321,15 @@ class OpenHandsReader implements TranscriptReader {
     }
     const event = eventSchema.safeParse(value)
     if (event.success) {
-      yield* this.takeV1(event.data, where)
+      if (event.data.kind === 'CondensationRequest') this.trigger = triggerOf(event.data['reason'], event.data.source)
+      yield* this.add(incomingEvent(event.data, where), where)
       return
     }
     const first = v0Schema.safeParse(value)
-    if (first.success) yield* this.takeV0(first.data, where)
-    else yield leftOut(isRecord(value) ? 'event of no kind' : typeof value, where)
+    if (first.success) {
+      if (first.data.action === 'condensation_request') this.trigger = triggerOf(undefined, first.data.source)
+      yield* this.add(this.firstVersion.incoming(first.data), where)
+    } else yield leftOut(isRecord(value) ? 'event of no kind' : typeof value, where)
   }
 }
 
