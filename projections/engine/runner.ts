@@ -29,15 +29,14 @@ import {
 import { followLog } from './follow-log.js'
 import { foreignLog } from './log-identity.js'
 import { rebuild, type RebuildOptions } from './rebuild.js'
+import { ReportedStops } from './reported-stops.js'
 import { dropRetired } from './swap-generations.js'
 import { openGenerations, runsInProcess } from './store.js'
 import {
   createProjectionWatch,
-  projectionStopped,
   type RowsLag,
   type ProjectionStatus,
   type ProjectionWatch,
-  type Refusal,
   type StoppedConversation,
   type WaitOptions,
 } from './watch.js'
@@ -103,10 +102,8 @@ const SERVER: Pace = { batchSize: 4_000, intervalMs: 20, isQuick: true }
 const RETRY_MS = 1_000
 
 class FollowingRunner implements ProjectionRunner {
-  private readonly names: readonly string[]
   private readonly watch: ProjectionWatch
-  /** Why this program cannot apply events to a live generation. A stop at an event is recorded with its checkpoint. */
-  private readonly refusals = new Map<string, Refusal>()
+  private readonly stops: ReportedStops
   private readonly rebuilding = new Set<string>()
   private defaultPace: Pace | undefined
   private targets: Target[] = []
@@ -116,13 +113,11 @@ class FollowingRunner implements ProjectionRunner {
   private hasCheckedLog = false
   /** Whether this runner has retried the conversations that stopped before it was created. */
   private hasRetried = false
-  /** Keys of the stopped conversations that were passed to `onStop`. */
-  private readonly reportedStops = new Set<string>()
   private following: { readonly abort: AbortController; readonly ended: Promise<void> } | undefined
 
   constructor(private readonly options: RunnerOptions) {
-    this.names = options.projections.map(({ name }) => name)
     this.watch = createProjectionWatch(options)
+    this.stops = new ReportedStops(options.onStop)
   }
 
   async catchUp(until?: number): Promise<number> {
@@ -138,9 +133,7 @@ class FollowingRunner implements ProjectionRunner {
       }
       await this.pass(until ?? (await store.head()))
     })
-    this.throwRefusal()
-    for (const { projection, stop } of this.targets)
-      if (stop !== undefined) throw projectionStopped(projection.name, stop)
+    this.stops.throwFirst(this.targets)
     return leastPosition(this.targets)
   }
 
@@ -160,7 +153,7 @@ class FollowingRunner implements ProjectionRunner {
 
   async waitFor(position: number, timeoutMs: number, waitOptions: WaitOptions = {}): Promise<boolean> {
     return await this.watch.waitFor(position, timeoutMs, waitOptions, async () => {
-      this.throwRefusal()
+      this.stops.throwFirst()
       // Applies the events without waiting for the interval.
       if (this.following !== undefined) await this.passing.runExclusive(() => this.pass(position)).catch(ignore)
     })
@@ -178,17 +171,17 @@ class FollowingRunner implements ProjectionRunner {
     return await this.watch.status({
       isFollowing: this.following !== undefined,
       rebuilding: this.rebuilding,
-      stops: this.refusals,
+      stops: this.stops.refusals,
     })
   }
 
   async rebuild(which: readonly string[] | 'all', rebuildOptions: RebuildOptions = {}): Promise<void> {
-    const chosen = which === 'all' ? this.names : which
+    const chosen = which === 'all' ? namesOf(this.options.projections) : which
     for (const name of chosen) this.rebuilding.add(name)
     try {
       await rebuild(this.options, chosen, rebuildOptions)
       // The new generation was applied from the start, so earlier refusals no longer apply.
-      for (const name of chosen) this.refusals.delete(name)
+      for (const name of chosen) this.stops.refusals.delete(name)
     } finally {
       for (const name of chosen) this.rebuilding.delete(name)
     }
@@ -206,15 +199,6 @@ class FollowingRunner implements ProjectionRunner {
     }
   }
 
-  private throwRefusal(): void {
-    for (const [name, { stop }] of this.refusals) throw projectionStopped(name, stop)
-  }
-
-  private refuse(name: string, generation: number, stop: Stop): void {
-    this.refusals.set(name, { stop, generation })
-    this.options.onStop?.(name, stop)
-  }
-
   /**
    * Reads the live generations and sets the targets. A generation to which this program cannot apply events is refused.
    * Returns the generations of an older version.
@@ -222,19 +206,19 @@ class FollowingRunner implements ProjectionRunner {
   private async refresh(): Promise<Generation[]> {
     const { db, projections, partitions, fence } = this.options
     let live = await openGenerations(db, projections, partitions)
-    if (fence !== undefined) await raiseFence(db, this.names, fence)
+    if (fence !== undefined) await raiseFence(db, namesOf(this.options.projections), fence)
     if (!this.hasCheckedLog) await this.checkLog(live)
     if (await this.repartitionAll(live)) live = await this.watch.live()
     const outdated: Generation[] = []
     this.targets = projections.flatMap((projection): Target[] => {
       const generation = liveOf(live, projection.name)
-      if (generation === undefined || this.refusals.has(projection.name)) return []
+      if (generation === undefined || this.stops.refusals.has(projection.name)) return []
       if (generation.version < projection.version) {
         outdated.push(generation)
         return []
       }
       if (generation.version > projection.version) {
-        this.refuse(projection.name, generation.generation, {
+        this.stops.refuse(projection.name, generation.generation, {
           reason: `has rows of version ${String(generation.version)}, which is newer than this program's version ${String(projection.version)}`,
         })
         return []
@@ -247,10 +231,10 @@ class FollowingRunner implements ProjectionRunner {
   /** Like `refresh`, but first clears the reasons why projections stopped, and retries stopped conversations once. */
   private async refreshAndRetry(): Promise<Generation[]> {
     const { db } = this.options
-    this.refusals.clear()
+    this.stops.refusals.clear()
     this.hasCheckedLog = false
     // A database without checkpoints has no recorded stops.
-    if (await hasCheckpoints(db)) await clearStops(db, this.names)
+    if (await hasCheckpoints(db)) await clearStops(db, namesOf(this.options.projections))
     const outdated = await this.refresh()
     if (!this.hasRetried) await retryStopped(this.options, this.targets)
     this.hasRetried = true
@@ -263,12 +247,12 @@ class FollowingRunner implements ProjectionRunner {
    */
   private async isRepaired(): Promise<boolean> {
     const stopped = this.targets.filter(({ stop }) => stop !== undefined)
-    if (this.refusals.size === 0 && stopped.length === 0) return false
+    if (this.stops.refusals.size === 0 && stopped.length === 0) return false
     const live = await this.watch.live()
-    const replaced = [...this.refusals].filter(
+    const replaced = [...this.stops.refusals].filter(
       ([name, { generation }]) => liveOf(live, name)?.generation !== generation,
     )
-    for (const [name] of replaced) this.refusals.delete(name)
+    for (const [name] of replaced) this.stops.refusals.delete(name)
     if (replaced.length > 0) this.hasCheckedLog = false
     return (
       replaced.length > 0 ||
@@ -282,10 +266,10 @@ class FollowingRunner implements ProjectionRunner {
   /** Stops projections whose rows were made from another log: applying this log to them would mix the two. */
   private async checkLog(live: readonly Generation[]): Promise<void> {
     const { db, store } = this.options
-    for (const generation of live.filter(({ name }) => !this.refusals.has(name))) {
+    for (const generation of live.filter(({ name }) => !this.stops.refusals.has(name))) {
       const stop = await foreignLog(store, generation)
       if (stop === undefined) continue
-      this.refuse(generation.name, generation.generation, stop)
+      this.stops.refuse(generation.name, generation.generation, stop)
       const { name, checkpoints } = generation
       for (const { partition, position } of checkpoints)
         await recordStop(
@@ -303,7 +287,7 @@ class FollowingRunner implements ProjectionRunner {
     if (partitions === undefined) return false
     const current = projections.flatMap((projection) => {
       const generation = liveOf(live, projection.name)
-      return generation?.version !== projection.version || this.refusals.has(projection.name)
+      return generation?.version !== projection.version || this.stops.refusals.has(projection.name)
         ? []
         : [{ projection, generation }]
     })
@@ -342,7 +326,7 @@ class FollowingRunner implements ProjectionRunner {
     if (!this.hasCheckedLog) await this.checkLog(live)
     if (!this.hasRetried && live.some(({ stopped }) => stopped.length > 0)) return undefined
     const isCurrent = this.options.projections.every(({ name, version }) => liveOf(live, name)?.version === version)
-    if (this.refusals.size > 0 || !isCurrent) return undefined
+    if (this.stops.refusals.size > 0 || !isCurrent) return undefined
     const checkpoints = live.flatMap((generation) => generation.checkpoints)
     const least = leastPosition(checkpoints)
     return least >= wanted && checkpoints.every(({ stop }) => stop === undefined) ? least : undefined
@@ -362,19 +346,7 @@ class FollowingRunner implements ProjectionRunner {
       },
     }
     while ((await applyUntil(this.options, this.targets, until, applyOptions)) === 'moved') await this.refresh()
-    this.reportStopped()
-  }
-
-  /** Passes each stopped conversation to `onStop` once. */
-  private reportStopped(): void {
-    for (const { projection, generation, stopped } of this.targets) {
-      for (const stop of stopped.values()) {
-        const key = JSON.stringify([projection.name, generation, stop.conversationId])
-        if (this.reportedStops.has(key)) continue
-        this.reportedStops.add(key)
-        this.options.onStop?.(projection.name, stop)
-      }
-    }
+    this.stops.reportConversations(this.targets)
   }
 
   /** Follows the log until the signal aborts; after a failure it begins again. */
@@ -423,13 +395,14 @@ class FollowingRunner implements ProjectionRunner {
       await this.rebuild(namesOf(outdated), { signal })
     } catch (failure) {
       if (signal.aborted) return
-      for (const { name, generation } of outdated) this.refuse(name, generation, { reason: thrownSentence(failure) })
+      for (const { name, generation } of outdated)
+        this.stops.refuse(name, generation, { reason: thrownSentence(failure) })
       this.options.onFailure?.(failure)
     }
   }
 }
 
-const namesOf = (generations: readonly Generation[]): string[] => generations.map(({ name }) => name)
+const namesOf = (named: readonly { readonly name: string }[]): string[] => named.map(({ name }) => name)
 
 /** Creates a runner. It does nothing before its first call. */
 export function createProjectionRunner(options: RunnerOptions): ProjectionRunner {

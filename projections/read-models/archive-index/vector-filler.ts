@@ -7,35 +7,20 @@
  */
 import { Mutex } from 'async-mutex'
 import { either as E } from 'fp-ts'
-import { CONVERSATION_PREFIX, conversationOf } from '../../../src/domain/values/ids.js'
 import type { Claims } from '../../../src/ports/claims.js'
 import { backoffMs } from '../../../src/lib/backoff.js'
 import { sleep } from '../../../src/ports/clock.js'
 import type { EmbeddingFailure, EmbeddingModel } from '../../../src/ports/embedding-model.js'
-import type { EventPosition, EventStore } from '../../../src/ports/event-store.js'
+import type { EventStore } from '../../../src/ports/event-store.js'
 import type { Database } from '../../../src/ports/sql.js'
-import { hasCheckpoints, leastPosition, liveOf, readGenerations } from '../../engine/checkpoints.js'
-import { archiveIndex } from './projection.js'
-import { asText, createVectorIndex, createVectorTable } from './vectors.js'
+import { VectorRows, type MissingVectors, type TextToEmbed } from './vector-rows.js'
 
-/** Embedding models read about 8,000 tokens, and the beginning of a message usually contains its subject. */
-const MAX_EMBEDDED_LENGTH = 8_000
 const TEXTS_A_REQUEST = 64
 const EVENTS_A_PAGE = 256
-/** Missing vectors are counted up to this number. */
-const MAX_MISSING_COUNTED = 1_000
 const CLAIM_MS = 60_000
 const BACKOFF = { firstMs: 1_000, mostMs: 300_000 }
 const GRACE_MS = 2_000
 const WAIT_FOR_OTHER_MS = 250
-
-/** Messages that have no vector yet. */
-export interface MissingVectors {
-  /** Number of texts without a vector. */
-  readonly missing: number
-  /** True if the count stopped at its limit, so that there may be more. */
-  readonly isAtLeast: boolean
-}
 
 /** Progress of a run. */
 export interface FillProgress {
@@ -84,18 +69,6 @@ export interface VectorFillerOptions {
   readonly onProblem: (problem: unknown) => void
 }
 
-interface Progress {
-  readonly position: number
-  readonly upTo: number
-  /** Positions at which conversations stopped. Their later messages are skipped until their rows are complete. */
-  readonly stops: readonly number[]
-}
-
-interface TextToEmbed {
-  readonly textHash: string
-  readonly text: string
-}
-
 class BackgroundVectorFiller implements VectorFiller {
   private readonly stopping = new AbortController()
   /** Aborts the requests of the model. */
@@ -108,11 +81,11 @@ class BackgroundVectorFiller implements VectorFiller {
   private retryAt = 0
   /** One run in this process at a time. */
   private readonly filling = new Mutex()
-  private ready: Promise<boolean> | undefined
-  /** Lengths of vectors that have an index. */
-  private readonly indexed = new Set<number>()
+  private readonly rows: VectorRows
 
-  constructor(private readonly options: VectorFillerOptions) {}
+  constructor(private readonly options: VectorFillerOptions) {
+    this.rows = new VectorRows(options.db, options.store, options.embedding.model)
+  }
 
   private get model(): string {
     return this.options.embedding.model
@@ -131,14 +104,14 @@ class BackgroundVectorFiller implements VectorFiller {
       if (result === 'claimed') {
         await sleep(WAIT_FOR_OTHER_MS, options.signal ?? this.stopping.signal)
         if (options.signal?.aborted !== true && !this.stopping.signal.aborted) continue
-        return E.right({ embedded: 0, ...(await this.countMissing()) })
+        return E.right({ embedded: 0, ...(await this.rows.countMissing()) })
       }
-      return E.isLeft(result) ? result : E.right({ embedded: result.right, ...(await this.countMissing()) })
+      return E.isLeft(result) ? result : E.right({ embedded: result.right, ...(await this.rows.countMissing()) })
     }
   }
 
   async missing(conversationId?: string): Promise<MissingVectors & { readonly failure?: EmbeddingFailure }> {
-    const counted = await this.countMissing(conversationId)
+    const counted = await this.rows.countMissing(conversationId)
     return { ...counted, ...(this.failure === undefined ? {} : { failure: this.failure }) }
   }
 
@@ -151,11 +124,6 @@ class BackgroundVectorFiller implements VectorFiller {
     await Promise.race([ended, sleep(GRACE_MS, graceEnded.signal)])
     this.cancel.abort()
     await ended
-  }
-
-  private async isReady(): Promise<boolean> {
-    this.ready ??= createVectorTable(this.options.db)
-    return await this.ready
   }
 
   private async runInBackground(): Promise<void> {
@@ -192,19 +160,19 @@ class BackgroundVectorFiller implements VectorFiller {
     { limit = Infinity, signal, onProgress }: FillOptions,
     requestSignal: AbortSignal,
   ): Promise<'claimed' | E.Either<EmbeddingFailure, number>> {
-    if (!(await this.isReady())) return E.right(0)
+    if (!(await this.rows.isReady())) return E.right(0)
     const claim = await this.options.claims.take(`vectors ${this.model}`, this.options.owner, CLAIM_MS)
     if (claim === undefined) return 'claimed'
     let embedded = 0
     const isFinished = (): boolean => signal?.aborted === true || this.stopping.signal.aborted || embedded >= limit
     try {
       while (!isFinished()) {
-        const { position, upTo, stops } = await this.progress()
+        const { position, upTo, stops } = await this.rows.progress()
         onProgress?.({ embedded, position, upTo })
-        const events = await this.nextEvents({ position, upTo }, EVENTS_A_PAGE)
+        const events = await this.rows.nextEvents({ position, upTo }, EVENTS_A_PAGE)
         const end = events.at(-1)
         if (end === undefined) break
-        const texts = await this.textsWithoutVector(events)
+        const texts = await this.rows.textsWithoutVector(events)
         for (let from = 0; from < texts.length; from += TEXTS_A_REQUEST) {
           if (isFinished() || !(await claim.extend())) return E.right(embedded)
           const batch = texts.slice(from, from + Math.min(TEXTS_A_REQUEST, limit - embedded))
@@ -214,87 +182,12 @@ class BackgroundVectorFiller implements VectorFiller {
           if (batch.length < TEXTS_A_REQUEST && from + batch.length < texts.length) return E.right(embedded)
           onProgress?.({ embedded, position, upTo })
         }
-        await this.recordProgress(end, stops)
+        await this.rows.recordProgress(end, stops)
       }
       return E.right(embedded)
     } finally {
       await claim.release()
     }
-  }
-
-  /**
-   * The positions of the vectors and of the rows. Starts again from the beginning if the vectors belong to another log or
-   * to rows of another version, and from the stop of a conversation whose rows have been completed since.
-   */
-  private async progress(): Promise<Progress> {
-    const { db, store } = this.options
-    const live = (await hasCheckpoints(db))
-      ? liveOf(await readGenerations(db, [archiveIndex.name]), archiveIndex.name)
-      : undefined
-    if (live === undefined) return { position: -1, upTo: -1, stops: [] }
-    const upTo = leastPosition(live.checkpoints)
-    const stops = live.stopped.map((stop) => stop.position)
-    const [row] = await db.query<{ position: string; eventId: string; stoppedAt: string | null }>(
-      'select position, event_id as "eventId", stopped_at as "stoppedAt" from archive_vector_progress where model = $1 and version = $2',
-      [this.model, archiveIndex.version],
-    )
-    if (row === undefined) return { position: -1, upTo, stops }
-    const position = Number(row.position)
-    const isOfThisLog = position <= upTo && (await store.eventAt(position))?.id === row.eventId
-    if (!isOfThisLog) return { position: -1, upTo, stops }
-    const stoppedAt = row.stoppedAt === null ? undefined : Number(row.stoppedAt)
-    const isRepaired = stoppedAt !== undefined && !stops.includes(stoppedAt)
-    return { position: isRepaired ? stoppedAt - 1 : position, upTo, stops }
-  }
-
-  private async recordProgress(end: EventPosition, stops: readonly number[]): Promise<void> {
-    await this.options.db.query(
-      `insert into archive_vector_progress (model, version, position, event_id, stopped_at) values ($1, $2, $3, $4, $5)
-       on conflict (model) do update set version = excluded.version, position = excluded.position, event_id = excluded.event_id, stopped_at = excluded.stopped_at`,
-      [this.model, archiveIndex.version, end.position, end.id, firstOf(stops, end.position)],
-    )
-  }
-
-  /** The next events of conversations up to the position of the rows. */
-  private async nextEvents(
-    { position, upTo }: Pick<Progress, 'position' | 'upTo'>,
-    limit: number,
-  ): Promise<EventPosition[]> {
-    const events: EventPosition[] = []
-    if (position >= upTo) return events
-    for await (const event of this.options.store.readPositions({
-      after: position,
-      prefix: CONVERSATION_PREFIX,
-      limit,
-    })) {
-      if (event.position > upTo) break
-      events.push(event)
-    }
-    return events
-  }
-
-  private async textsWithoutVector(events: readonly EventPosition[]): Promise<TextToEmbed[]> {
-    const messages = messagesIn(events)
-    return await this.options.db.query<TextToEmbed>(
-      `select distinct on (m.text_hash) m.text_hash as "textHash", left(m.text, ${String(MAX_EMBEDDED_LENGTH)}) as text
-       from unnest($2::text[], $3::int8[]) as wanted(conversation_id, revision)
-       join archive_messages m on m.conversation_id = wanted.conversation_id and m.revision = wanted.revision
-       where m.text <> '' and not exists (select from archive_vectors v where v.model = $1 and v.text_hash = m.text_hash)`,
-      [
-        this.model,
-        messages.map(({ stream }) => conversationOf(stream) ?? ''),
-        messages.map(({ revision }) => revision),
-      ],
-    )
-  }
-
-  private async countMissing(conversationId?: string): Promise<MissingVectors> {
-    if (!(await this.isReady())) return { missing: 0, isAtLeast: false }
-    const messages = messagesIn(await this.nextEvents(await this.progress(), MAX_MISSING_COUNTED + 1))
-    const count = messages.filter(
-      ({ stream }) => conversationId === undefined || conversationOf(stream) === conversationId,
-    ).length
-    return { missing: Math.min(count, MAX_MISSING_COUNTED), isAtLeast: messages.length > MAX_MISSING_COUNTED }
   }
 
   /**
@@ -307,7 +200,7 @@ class BackgroundVectorFiller implements VectorFiller {
       texts.map(({ text }) => text),
       signal,
     )()
-    if (E.isRight(vectors)) return await this.storeVectors(texts, vectors.right)
+    if (E.isRight(vectors)) return await this.rows.storeVectors(texts, vectors.right)
     if (signal.aborted || E.isLeft(await embedding.embed(['ready?'], signal)())) return vectors.left
     const [only] = texts
     if (texts.length === 1 && only !== undefined) {
@@ -323,46 +216,8 @@ class BackgroundVectorFiller implements VectorFiller {
     const middle = Math.ceil(texts.length / 2)
     return (await this.buy(texts.slice(0, middle), signal)) ?? (await this.buy(texts.slice(middle), signal))
   }
-
-  private async storeVectors(
-    texts: readonly TextToEmbed[],
-    vectors: readonly (readonly number[])[],
-  ): Promise<EmbeddingFailure | undefined> {
-    const { db } = this.options
-    const dimensions = vectors[0]?.length ?? 0
-    if (
-      vectors.length !== texts.length ||
-      dimensions === 0 ||
-      vectors.some((vector) => vector.length !== dimensions || !vector.every(Number.isFinite))
-    ) {
-      return {
-        kind: 'EmbeddingFailed',
-        detail: `${this.model} returned ${String(vectors.length)} vectors for ${String(texts.length)} texts, or vectors of different lengths or without finite numbers`,
-      }
-    }
-    // A text may have been erased since it was read.
-    await db.query(
-      `insert into archive_vectors (model, text_hash, dimensions, embedding)
-       select $1, text_hash, $2::int4, embedding::vector from unnest($3::text[], $4::text[]) as u(text_hash, embedding)
-       where exists (select from archive_messages m where m.text_hash = u.text_hash) on conflict do nothing`,
-      [this.model, dimensions, texts.map(({ textHash }) => textHash), vectors.map(asText)],
-    )
-    if (!this.indexed.has(dimensions)) await createVectorIndex(db, dimensions)
-    this.indexed.add(dimensions)
-    return undefined
-  }
 }
 
 export function createVectorFiller(options: VectorFillerOptions): VectorFiller {
   return new BackgroundVectorFiller(options)
-}
-
-const messagesIn = (events: readonly EventPosition[]): readonly EventPosition[] =>
-  events.filter(({ type }) => type === 'MessageAppended')
-
-/** The first position that is at most `upTo`; null if there is none. */
-function firstOf(positions: readonly number[], upTo: number): number | null {
-  let first: number | null = null
-  for (const position of positions) if (position <= upTo && (first === null || position < first)) first = position
-  return first
 }
