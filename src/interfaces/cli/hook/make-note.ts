@@ -173,18 +173,63 @@ export interface WorkerWorld {
   readonly wait: (milliseconds: number) => Promise<unknown>
 }
 
-/** The work of a worker until the note waits for its agent, or the time is over. */
-class Attempts {
-  /** The transcript of the last report. */
-  transcript: string
-  private until: number
-  /** When the last report was read. */
-  private reportedAt: number | undefined
-  /** The size of the transcript at the last attempt. */
-  private size: number | undefined
-  private made: MadeNote | undefined
+/** A report of a compaction, and what the attempts have found since in the transcript that it names. */
+class Report {
+  made: MadeNote | undefined
   /** Since when the last compaction of the transcript is one that has a note. */
   private notedSince: number | undefined
+  /** The size of the transcript at the last attempt. */
+  private size: number | undefined
+
+  /**
+   * @param until when the worker gives up
+   * @param endedAt when the report of the end was read; undefined if only the beginning was reported
+   */
+  constructor(
+    readonly transcript: string,
+    readonly until: number,
+    readonly endedAt: number | undefined,
+  ) {}
+
+  /** A program may announce a compaction and then not need it. */
+  get isMissed(): boolean {
+    return this.endedAt !== undefined && this.notedSince === undefined
+  }
+
+  get isNoted(): boolean {
+    return this.notedSince !== undefined
+  }
+
+  isOver(now: number): boolean {
+    return now >= Math.min(this.until, (this.notedSince ?? this.until) + NOTED_MS)
+  }
+
+  /** Whether the program has probably written all of its transcript. */
+  isSettled(now: number): boolean {
+    return this.endedAt === undefined || now >= this.endedAt + SETTLED_MS
+  }
+
+  /** Whether the transcript has grown since the last call. */
+  hasChanged(): boolean {
+    const before = this.size
+    this.size = sizeOf(this.transcript)
+    return this.size !== before
+  }
+
+  get isThere(): boolean {
+    return (this.size ?? -1) >= 0
+  }
+
+  /** The last compaction of the transcript is new, or has a note. */
+  setFound(found: 'new' | 'noted', now: number): void {
+    if (found === 'new') this.notedSince = undefined
+    else if (this.made === undefined) this.notedSince ??= now
+  }
+}
+
+/** The work of a worker until the note waits for its agent, or the time is over. */
+class Attempts {
+  private report: Report
   private problem: unknown
   private rest = REST_MS
 
@@ -194,8 +239,12 @@ class Attempts {
     private readonly pending: PendingNote,
     private readonly world: WorkerWorld,
   ) {
-    this.transcript = pending.transcript
-    this.until = pending.until
+    this.report = new Report(pending.transcript, pending.until, undefined)
+  }
+
+  /** The transcript of the last report. */
+  get transcript(): string {
+    return this.report.transcript
   }
 
   async run(): Promise<void> {
@@ -203,15 +252,15 @@ class Attempts {
     for (;;) {
       this.readReport()
       // Read before the attempt, so that the last attempt follows all that happened in time.
-      const isLast = now() >= Math.min(this.until, (this.notedSince ?? this.until) + NOTED_MS)
+      const isLast = this.report.isOver(now())
       if (await this.succeeds()) return
-      this.releaseIfNoted()
+      // A program may report one end twice. It may also write a compaction after it has reported its end.
+      if (this.report.isNoted && this.report.isSettled(now())) releaseNote(this.folder, this.key)
       if (isLast) break
-      await wait(Math.min(this.rest, Math.max(POLL_MS, this.until - now())))
+      await wait(Math.min(this.rest, Math.max(POLL_MS, this.report.until - now())))
     }
     if (this.problem !== undefined) throw this.problem
-    // A program may announce a compaction and then not need it.
-    if (this.reportedAt !== undefined && this.notedSince === undefined)
+    if (this.report.isMissed)
       throw new Error(`no compaction of session ${this.pending.sessionId} appeared in ${this.transcript}`)
   }
 
@@ -220,26 +269,25 @@ class Attempts {
     const transcript = takeEnd(this.folder, this.key)
     if (transcript === undefined) return
     if (transcript !== this.transcript) removeExport(this.folder, this.transcript)
-    this.transcript = transcript
-    this.until = this.world.now() + WAIT_MS
+    const now = this.world.now()
+    this.report = new Report(transcript, now + WAIT_MS, now)
     // An erasure removes the record of a note in the making.
     if (readPending(this.folder, this.key) !== undefined)
-      writePending(this.folder, this.key, { ...this.pending, until: this.until, worker: process.pid })
-    this.reportedAt = this.world.now()
-    this.size = undefined
-    this.made = undefined
-    this.notedSince = undefined
+      writePending(this.folder, this.key, { ...this.pending, until: this.report.until, worker: process.pid })
   }
 
   private async succeeds(): Promise<boolean> {
     try {
-      if (this.isChanged()) await this.make()
+      // After a problem, the same transcript is tried again.
+      const hasChanged = this.report.hasChanged() || this.problem !== undefined
+      if (hasChanged && this.report.isThere) await this.make()
       this.problem = undefined
       this.rest = REST_MS
-      if (this.made === undefined || !this.isSettled()) return false
-      writeNoted(this.folder, this.key, this.made.compactionId)
-      if (this.made.text !== '' && readPending(this.folder, this.key) !== undefined)
-        writeNote(this.folder, this.key, this.made.text)
+      const { made } = this.report
+      if (made === undefined || !this.report.isSettled(this.world.now())) return false
+      writeNoted(this.folder, this.key, made.compactionId)
+      if (made.text !== '' && readPending(this.folder, this.key) !== undefined)
+        writeNote(this.folder, this.key, made.text)
       return true
     } catch (error) {
       if (!isTemporary(error)) throw error
@@ -249,38 +297,16 @@ class Attempts {
     }
   }
 
-  /** Whether an attempt may give another result than the last one. */
-  private isChanged(): boolean {
-    const size = sizeOf(this.transcript)
-    const isSame = size === this.size && this.problem === undefined
-    this.size = size
-    return size >= 0 && !isSame
-  }
-
   private async make(): Promise<void> {
-    const noted = this.made?.compactionId ?? lastNoted(this.folder, this.key)
-    const earliest = earliestOf(this.pending, this.reportedAt !== undefined)
-    const found = await findCompaction(this.transcript, earliest, noted)
-    if (found === 'noted' && this.made === undefined) this.notedSince ??= this.world.now()
+    const { folder, key, report } = this
+    const noted = report.made?.compactionId ?? lastNoted(folder, key)
+    const earliest = earliestOf(this.pending, report.endedAt !== undefined)
+    const found = await findCompaction(report.transcript, earliest, noted)
+    if (found !== undefined) report.setFound(found, this.world.now())
     if (found !== 'new') return
-    this.notedSince = undefined
-    removeNote(this.folder, this.key)
-    this.made = await attempt(
-      this.folder,
-      { ...this.pending, transcript: this.transcript },
-      earliest,
-      noted,
-      this.world.open,
-    )
-  }
-
-  private isSettled(): boolean {
-    return this.reportedAt === undefined || this.world.now() >= this.reportedAt + SETTLED_MS
-  }
-
-  /** A program may report one end twice. It may also write a compaction after it has reported its end. */
-  private releaseIfNoted(): void {
-    if (this.notedSince !== undefined && this.isSettled()) releaseNote(this.folder, this.key)
+    removeNote(folder, key)
+    const pending = { ...this.pending, transcript: report.transcript }
+    report.made = await attempt(folder, pending, earliest, noted, this.world.open)
   }
 }
 
