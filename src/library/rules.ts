@@ -130,44 +130,50 @@ function scopeOf(project: string | undefined, wanted: RuleScope | undefined): Ru
   return wanted ?? (isWide ? 'conversation' : 'project')
 }
 
+async function rulesIn(parts: RulesParts, conversationId: string, files?: readonly ReadableRule[]): Promise<RuleList> {
+  await parts.lookup.isThere(conversationId)
+  return await listOf(parts.log, conversationId, files)
+}
+
+async function record(
+  { conversations, freshness }: RulesParts,
+  conversationId: string,
+  command: Command,
+  provenance: Provenance,
+): Promise<number> {
+  const handled = valueOf(await conversations.handle(conversationId, [command], provenance), problem)
+  freshness.noteRecorded(handled)
+  return handled.state.revision
+}
+
+async function judge(
+  parts: RulesParts,
+  judgement: calls.RuleJudgement,
+  conversationId: string,
+  ruleId: string,
+  provenance: Provenance,
+  wanted?: RuleScope,
+): Promise<RecordedRule> {
+  const id = nameGiven('rule', ruleId)
+  const { revision, rules, project } = await rulesIn(parts, conversationId)
+  const known = rules.find((rule) => rule.id === id)
+  if (known === undefined) throw noSuchRule(conversationId, id, rules)
+  const before = known.standing === 'confirmed' ? known.scope : undefined
+  const scope = judgement === 'dropped' ? undefined : scopeOf(project, wanted ?? before)
+  if (known.standing === judgement && (scope === undefined || scope === known.scope))
+    return { conversationId, revision, rule: id, ...withoutUndefined({ scope }) }
+  const command = { type: 'JudgeRule', rule: id, judgement, ...withoutUndefined({ scope }) } as const
+  const recorded = await record(parts, conversationId, command, provenance)
+  return { conversationId, revision: recorded, rule: id, ...withoutUndefined({ scope }) }
+}
+
 export function createRules(parts: RulesParts): LedgerRules {
-  const { log, languageModel, registerPrompt, conversations, gate, freshness, lookup, provenanceOf } = parts
-
-  async function rulesIn(conversationId: string, files: readonly ReadableRule[] = []) {
-    await lookup.isThere(conversationId)
-    return await listOf(log, conversationId, files)
-  }
-
-  async function record(conversationId: string, command: Command, provenance: Provenance): Promise<number> {
-    const handled = valueOf(await conversations.handle(conversationId, [command], provenance), problem)
-    freshness.noteRecorded(handled)
-    return handled.state.revision
-  }
-
-  async function judge(
-    judgement: calls.RuleJudgement,
-    conversationId: string,
-    ruleId: string,
-    provenance: Provenance,
-    wanted?: RuleScope,
-  ): Promise<RecordedRule> {
-    const id = nameGiven('rule', ruleId)
-    const { revision, rules, project } = await rulesIn(conversationId)
-    const known = rules.find((rule) => rule.id === id)
-    if (known === undefined) throw noSuchRule(conversationId, id, rules)
-    const before = known.standing === 'confirmed' ? known.scope : undefined
-    const scope = judgement === 'dropped' ? undefined : scopeOf(project, wanted ?? before)
-    if (known.standing === judgement && (scope === undefined || scope === known.scope))
-      return { conversationId, revision, rule: id, ...withoutUndefined({ scope }) }
-    const command = { type: 'JudgeRule', rule: id, judgement, ...withoutUndefined({ scope }) } as const
-    const recorded = await record(conversationId, command, provenance)
-    return { conversationId, revision: recorded, rule: id, ...withoutUndefined({ scope }) }
-  }
+  const { log, languageModel, registerPrompt, gate, lookup, provenanceOf } = parts
 
   return {
     async list(conversationId, options) {
       const { files } = gate.enter(calls.listRules, options)
-      return await rulesIn(conversationId, rulesOf(files))
+      return await rulesIn(parts, conversationId, rulesOf(files))
     },
     async confirmed(options) {
       const { project } = gate.enter(calls.confirmedRules, options)
@@ -213,28 +219,28 @@ export function createRules(parts: RulesParts): LedgerRules {
       for (;;) {
         const step = valueOf(await reviewNextPart(log, conversationId, languageModel, signal), problem)
         if (step === undefined) return review
-        revision = await record(conversationId, { type: 'RecordRuleReview', ...step.review }, provenance)
+        revision = await record(parts, conversationId, { type: 'RecordRuleReview', ...step.review }, provenance)
         review = withStep(review, revision, step.review)
         onProgress?.({ done: review.requests, of: review.requests + step.left })
       }
     },
     async confirm(conversationId, rule, options) {
       const by = gate.enter(calls.confirmRule, options)
-      return await judge('confirmed', conversationId, rule, provenanceOf(by), by.scope)
+      return await judge(parts, 'confirmed', conversationId, rule, provenanceOf(by), by.scope)
     },
     async drop(conversationId, rule, options) {
       const by = gate.enter(calls.dropRule, options)
-      return await judge('dropped', conversationId, rule, provenanceOf(by))
+      return await judge(parts, 'dropped', conversationId, rule, provenanceOf(by))
     },
     async add(conversationId, text, options) {
       const by = gate.enter(calls.addRule, options)
       const provenance = provenanceOf(by)
       const added = addedText(text)
-      const { rules, project } = await rulesIn(conversationId)
+      const { rules, project } = await rulesIn(parts, conversationId)
       const known = rules.find((rule) => rule.text === added && rule.takenBack === undefined)
-      if (known !== undefined) return await judge('confirmed', conversationId, known.id, provenance, by.scope)
+      if (known !== undefined) return await judge(parts, 'confirmed', conversationId, known.id, provenance, by.scope)
       const scope = scopeOf(project, by.scope)
-      const revision = await record(conversationId, { type: 'AddRule', text: added, scope }, provenance)
+      const revision = await record(parts, conversationId, { type: 'AddRule', text: added, scope }, provenance)
       return { conversationId, revision, rule: `r${String(revision)}`, scope }
     },
   }

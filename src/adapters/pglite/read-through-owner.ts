@@ -54,16 +54,53 @@ interface Connection {
   readonly failure: () => unknown
 }
 
-function databaseOn(
-  folder: string,
-  { name: ownerName }: FolderOwner,
-  { socket, messages, answerMs, failure }: Connection,
-  { hasVector }: Greeting,
-): Database {
+/** Sends requests to the owner, one after the other. */
+class OwnerRequests {
+  private isBroken = false
+
+  constructor(
+    private readonly folder: string,
+    private readonly owner: FolderOwner,
+    private readonly connection: Connection,
+  ) {}
+
+  async send(request: Request): Promise<object[]> {
+    if (this.isBroken) throw this.connectionLost()
+    const { socket, messages, answerMs } = this.connection
+    const next = await withinTime(async () => {
+      // An owner that is suspended accepts no large request.
+      await send(socket, request)
+      return await messages.next()
+    }, answerMs).catch((error: unknown) => {
+      if (isLedgerError(error, 'TookTooLong')) return undefined
+      throw error
+    })
+    const answer = next === undefined || next.done === true ? undefined : Answer.parse(next.value)
+    if (answer === undefined) {
+      // A late answer would be taken for the answer to the next request.
+      this.isBroken = true
+      socket.destroy()
+      throw this.connectionLost()
+    }
+    if ('failure' in answer) throw errorOf(answer.failure)
+    return answer.rows
+  }
+
+  private connectionLost(): LedgerError {
+    return storeError(
+      'StoreUnavailable',
+      `${this.folder} was read through ${this.owner.name}, which has ended, closed the folder or does not answer: open the ledger again`,
+      this.connection.failure(),
+    )
+  }
+}
+
+function databaseOn(folder: string, owner: FolderOwner, connection: Connection, { hasVector }: Greeting): Database {
+  const { socket } = connection
+  const requests = new OwnerRequests(folder, owner, connection)
   /** One transaction at a time uses the connection. */
   const mutex = new Mutex()
   let closing: Promise<void> | undefined
-  let broken = false
   // A caller that forgets to close the database can still exit.
   socket.unref()
 
@@ -79,38 +116,10 @@ function databaseOn(
     })
   }
 
-  async function call(request: Request): Promise<object[]> {
-    if (broken) throw connectionLost()
-    const next = await withinTime(async () => {
-      // An owner that is suspended accepts no large request.
-      await send(socket, request)
-      return await messages.next()
-    }, answerMs).catch((error: unknown) => {
-      if (isLedgerError(error, 'TookTooLong')) return undefined
-      throw error
-    })
-    const answer = next === undefined || next.done === true ? undefined : Answer.parse(next.value)
-    if (answer === undefined) {
-      // A late answer would be taken for the answer to the next request.
-      broken = true
-      socket.destroy()
-      throw connectionLost()
-    }
-    if ('failure' in answer) throw errorOf(answer.failure)
-    return answer.rows
-  }
-
-  const connectionLost = (): LedgerError =>
-    storeError(
-      'StoreUnavailable',
-      `${folder} was read through ${ownerName}, which has ended, closed the folder or does not answer: open the ledger again`,
-      failure(),
-    )
-
   async function query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     // The caller declares the row type of its statement, as with any driver.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    return (await call({ kind: 'query', text, values: [...values] })) as Row[]
+    return (await requests.send({ kind: 'query', text, values: [...values] })) as Row[]
   }
 
   /** A script here is `set local` statements; a semicolon inside a value would break it. */
@@ -130,12 +139,12 @@ function databaseOn(
   }
 
   async function transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    await call({ kind: 'begin' })
+    await requests.send({ kind: 'begin' })
     try {
       return await work(inside)
     } finally {
       // The transaction wrote nothing, so the result is valid even if the connection breaks here.
-      await call({ kind: 'end' }).catch(ignore)
+      await requests.send({ kind: 'end' }).catch(ignore)
     }
   }
 
