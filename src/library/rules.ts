@@ -14,8 +14,9 @@ import type { Log } from '../application/recording/load-conversation.js'
 import { checkRules } from '../application/rules/check-rules.js'
 import { rulesOfFile, type ReadableRule } from '../application/rules/find-rules.js'
 import { readRules } from '../application/rules/rule-fold.js'
-import { reviewPrompt } from '../application/rules/review-prompt.js'
+import { reviewPrompt, summaryReviewPrompt } from '../application/rules/review-prompt.js'
 import { reviewNextPart } from '../application/rules/review-rules.js'
+import { reviewNextSummary } from '../application/rules/review-summaries.js'
 import type { RegisterPrompt } from '../application/recording/register-prompt.js'
 import { isInForce, MOST_CHARACTERS_OF_RULE, type Rule, type RuleCheck, type RuleScope } from '../domain/rules/rule.js'
 import * as calls from '../schema/calls/rules.js'
@@ -39,6 +40,9 @@ export interface RulesParts extends Pick<LedgerParts, 'log' | 'languageModel'> {
 
 const rulesOf = (files: readonly calls.RuleFile[] = []): readonly ReadableRule[] =>
   files.flatMap(({ name, text, ...facts }) => rulesOfFile(name, text, facts))
+
+/** The most summaries that one review reads. */
+const MOST_SUMMARIES = 30
 
 /** Adds one request to the result of a review. */
 function withStep(
@@ -206,7 +210,7 @@ export function createRules(parts: RulesParts): LedgerRules {
         )
       let { revision } = await lookup.existing(conversationId)
       const provenance = provenanceOf(by)
-      await registerPrompt({ prompt: reviewPrompt }, provenance, undefined)
+      for (const prompt of [reviewPrompt, summaryReviewPrompt]) await registerPrompt({ prompt }, provenance, undefined)
       let review: RuleReview = {
         conversationId,
         revision,
@@ -216,8 +220,13 @@ export function createRules(parts: RulesParts): LedgerRules {
         breaks: 0,
         rejected: 0,
       }
-      for (;;) {
-        const step = valueOf(await reviewNextPart(log, conversationId, languageModel, signal), problem)
+      for (let summaries = 0; ;) {
+        const next = await reviewNextPart(log, conversationId, languageModel, signal)
+        let step = valueOf(next, problem)
+        if (step === undefined && summaries < MOST_SUMMARIES) {
+          step = valueOf(await reviewNextSummary(log, conversationId, languageModel, signal), problem)
+          summaries += 1
+        }
         if (step === undefined) return review
         revision = await record(parts, conversationId, { type: 'RecordRuleReview', ...step.review }, provenance)
         review = withStep(review, revision, step.review)

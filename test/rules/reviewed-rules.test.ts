@@ -367,3 +367,84 @@ it('a review with another prompt replaces the parts that it read, and the others
     500, 101, 501, 0,
   ])
 })
+
+describe('a review of summaries', () => {
+  const STATED = 'Never push to main.'
+  const SUMMARY = 'The user asked for a list of berths.\nAiko does not want surprises on main.'
+
+  /** A session that another program compacted, and a call that breaks the rule after it. */
+  async function compacted(summary: string, ...answers: readonly Answer[]) {
+    const { ledger, model } = await ledgerWith(
+      answer({
+        rules: [{ id: 'N1', revision: 'r2', quote: STATED }],
+        calls: [{ rule: 'N1', revision: 'r8', words: 'git push origin main', why: 'It pushes.', verdict: 'broken' }],
+      }),
+      ...answers,
+    )
+    const message = (id: string, given: MessageInput) => ({ ...given, id })
+    await ledger.transcripts.observe('c', {
+      program: 'other',
+      messages: [message('m1', user(STATED)), message('m2', agent('Understood.'))],
+    })
+    const [call, result] = shell('git push origin main')
+    await ledger.transcripts.observe('c', {
+      program: 'other',
+      compaction: {
+        sourceId: 'compaction-1',
+        trigger: 'auto',
+        summary: { kind: 'text', text: summary },
+        context: [{ inserted: user(summary), isSummary: true }],
+      },
+      messages: [message('m3', user('Go on.')), message('m4', call ?? user('')), message('m5', result ?? user(''))],
+    })
+    return { ledger, model }
+  }
+  const about = (verdict: string, line: string): string => JSON.stringify({ rules: [{ rule: 'r2.1', line, verdict }] })
+  const contextOf = async (ledger: Ledger) => (await rulesOf(ledger)).flatMap(({ breaks }) => breaks)[0]?.context
+
+  it('decides where words alone cannot, and is asked once', async () => {
+    const { ledger, model } = await compacted(SUMMARY, about('there', '2'))
+    expect(await ledger.rules.review('c')).toMatchObject({ requests: 2, rules: 1, breaks: 1, rejected: 0 })
+    expect(await contextOf(ledger)).toEqual({ presence: 'there', text: 'Aiko does not want surprises on main.' })
+    expect(model.requests[1]?.prompt).toContain('2: Aiko does not')
+    expect(await ledger.rules.review('c')).toMatchObject({ requests: 0 })
+    expect((await ledger.admin.verify()).problems).toEqual([])
+  })
+
+  it.each([
+    ['gone', '', { presence: 'gone', sinceCycle: 1 }],
+    ['changed', 'line 2', { presence: 'changed', sinceCycle: 1, text: 'Aiko does not want surprises on main.' }],
+  ])('says %s', async (verdict, line, context) => {
+    const { ledger } = await compacted(SUMMARY, about(verdict, line))
+    await ledger.rules.review('c')
+    expect(await contextOf(ledger)).toEqual(context)
+  })
+
+  it.each([
+    ['a line that does not exist', about('there', '17'), 1],
+    ['no line', about('there', ''), 1],
+    ['that it is unsure', about('unsure', ''), 0],
+    ['nothing about the rule', JSON.stringify({ rules: [] }), 0],
+    [
+      'two things',
+      JSON.stringify({
+        rules: [
+          { rule: 'r2.1', line: '1', verdict: 'there' },
+          { rule: 'r2.1', line: '', verdict: 'gone' },
+        ],
+      }),
+      0,
+    ],
+  ])('changes nothing if the model says %s', async (_name, text, rejected) => {
+    const { ledger } = await compacted(SUMMARY, text)
+    expect(await ledger.rules.review('c')).toMatchObject({ requests: 2, rejected })
+    expect(await contextOf(ledger)).toMatchObject({ presence: 'unclear', sinceCycle: 1 })
+    expect(await ledger.rules.review('c')).toMatchObject({ requests: 0 })
+  })
+
+  it('is not asked where the words of the summary have the rule', async () => {
+    const { ledger } = await compacted(`The user said: ${STATED}`)
+    expect(await ledger.rules.review('c')).toMatchObject({ requests: 1 })
+    expect(await contextOf(ledger)).toMatchObject({ presence: 'there' })
+  })
+})

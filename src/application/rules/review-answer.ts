@@ -61,8 +61,12 @@ function callWith({ toolCalls = [], ownText }: ReportMessage, words: string): nu
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
-const listOf = (value: unknown): readonly Readonly<Record<string, unknown>>[] =>
+export const listOf = (value: unknown): readonly Readonly<Record<string, unknown>>[] =>
   Array.isArray(value) ? value.filter((each) => isRecord(each)) : []
+
+/** The first object in an answer that lists rules; undefined if there is none. */
+export const objectWithRules = (answer: string): Readonly<Record<string, unknown>> | undefined =>
+  [...jsonIn(cleanAnswer(answer))].filter((value) => isRecord(value)).find(({ rules }) => Array.isArray(rules))
 
 /** Without entries that are repeated. */
 const unique = <T extends object>(entries: readonly T[]): T[] => [
@@ -196,17 +200,15 @@ export function readReview(
   messages: readonly ReportMessage[],
   rules: readonly Rule[],
 ): ReadReview | undefined {
-  for (const value of jsonIn(cleanAnswer(answer))) {
-    if (!isRecord(value) || !Array.isArray(value['rules'])) continue
-    const check = new AnswerCheck(messages, rules)
-    for (const each of listOf(value['rules'])) check.rule(each)
-    const found = {
-      rules: check.rules,
-      repeated: unique(listOf(value['repeated']).flatMap((each) => check.repeated(each))),
-      ended: unique(listOf(value['ended']).flatMap((each) => check.ended(each))),
-      breaks: unique(listOf(value['calls']).flatMap((each) => check.call(each))),
-    }
-    return { ...found, rejected: check.rejected }
+  const value = objectWithRules(answer)
+  if (value === undefined) return undefined
+  const check = new AnswerCheck(messages, rules)
+  for (const each of listOf(value['rules'])) check.rule(each)
+  return {
+    rules: check.rules,
+    repeated: unique(listOf(value['repeated']).flatMap((each) => check.repeated(each))),
+    ended: unique(listOf(value['ended']).flatMap((each) => check.ended(each))),
+    breaks: unique(listOf(value['calls']).flatMap((each) => check.call(each))),
+    rejected: check.rejected,
   }
-  return undefined
 }

@@ -24,6 +24,35 @@ A call that failed breaks the rule as well. If a rule demands a question or a st
 If you are in doubt, the call breaks nothing.`,
 )
 
+/** `{rules}` and `{summary}` are filled in. */
+export const summaryReviewPrompt = createPrompt(
+  'rule-summary-review-1',
+  `An agent's conversation was compacted: the summary below replaced its earlier messages. For each rule of the user, decide whether an agent that reads only the summary still knows the rule.
+
+Rules:
+{rules}
+
+{summary}
+
+Each line of the summary begins with its number. The verdicts:
+- "there": a line says the rule, in the same or in other words, with the same names, amounts and conditions.
+- "changed": a line is about the rule, and says less, more or something else: another name or amount, an exception, a condition that is missing, a weaker demand, or that it no longer holds.
+- "gone": no line says it. That somebody obeyed or broke the rule does not say it.
+- "unsure": you cannot decide.`,
+)
+
+const summaryReviewSchema = z.object({
+  rules: z.array(
+    z.object({ rule: z.string(), line: z.string(), verdict: z.enum(['there', 'changed', 'gone', 'unsure']) }),
+  ),
+})
+const { $schema: _summaryDialect, ...summaryJson } = z.toJSONSchema(summaryReviewSchema)
+/** The JSON schema of an answer about a summary. */
+export const SUMMARY_REVIEW_SCHEMA = { name: 'rule_summary_review', schema: summaryJson }
+
+/** The description of the form of an answer about a summary. */
+export const SUMMARY_REVIEW_FORM = `Answer with one JSON object and nothing else: {"rules": [{"rule": "r12.1", "line": "7", "verdict": "there"}]}, with each rule once. "line" is the number of the line that decides, or "" for "gone" and "unsure".`
+
 const revision = z.string()
 const reviewSchema = z.object({
   rules: z.array(z.object({ id: z.string(), revision, quote: z.string() })),

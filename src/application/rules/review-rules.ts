@@ -5,31 +5,15 @@
 import { either as E } from 'fp-ts'
 import type { EventData } from '../../domain/events/index.js'
 import type { Rule } from '../../domain/rules/rule.js'
-import type { LanguageModel, LanguageModelFailure } from '../../ports/language-model.js'
+import type { LanguageModel } from '../../ports/language-model.js'
 import type { Log } from '../recording/load-conversation.js'
+import { askReviewer, failed, type ReviewFailed, type ReviewStep } from './ask-reviewer.js'
 import { reviewPrompt } from './review-prompt.js'
 import { partsOf, reviewRequest, tokensOfPart, type ReviewPart } from './review-request.js'
 import { readReview, type ReadReview } from './review-answer.js'
 import { readRules } from './rule-fold.js'
 
 type Review = EventData<'RulesReviewed'>
-
-/** The model did not give a review. */
-export interface ReviewFailed {
-  readonly kind: 'ReviewFailed'
-  readonly failure: LanguageModelFailure['failure']
-  readonly detail: string
-}
-
-/** The result of one request. */
-export interface ReviewStep {
-  readonly review: Review
-  /** Requests that are left. */
-  readonly left: number
-}
-
-const failed = (failure: ReviewFailed['failure'], detail: string): E.Either<ReviewFailed, never> =>
-  E.left({ kind: 'ReviewFailed', failure, detail })
 
 /** A rule whose words a request has to list: of an earlier review, or by the word of a person. */
 const isKnown = ({ source, standing, since }: Rule, from: number): boolean =>
@@ -39,7 +23,7 @@ const isKnown = ({ source, standing, since }: Rule, from: number): boolean =>
 const endedBefore = ({ takenBack, ...rule }: Rule, from: number): Rule =>
   takenBack === undefined || (takenBack.revision ?? 0) >= from ? rule : { ...rule, takenBack }
 
-/** An answer, and what was paid for it. */
+/** An answer, and what is recorded of its request. */
 interface Answered {
   readonly read: ReadReview
   readonly reviewer: Review['reviewer']
@@ -52,26 +36,11 @@ async function ask(
   known: readonly Rule[],
   signal: AbortSignal | undefined,
 ): Promise<E.Either<ReviewFailed, Answered> | undefined> {
-  const request = reviewRequest(text, known)
-  const startedAt = performance.now()
-  const answer = await model.complete(request, signal)()
-  if (E.isLeft(answer) && answer.left.failure === 'cut-off' && messages.length > 1) return undefined
-  if (E.isLeft(answer)) return failed(answer.left.failure, answer.left.detail)
-  const read = readReview(answer.right.text, messages, known)
+  const answered = await askReviewer(model, reviewRequest(text, known), reviewPrompt, signal)
+  if (E.isLeft(answered)) return answered.left.failure === 'cut-off' && messages.length > 1 ? undefined : answered
+  const read = readReview(answered.right.text, messages, known)
   if (read === undefined) return failed('malformed', 'the answer is not in the form of a review')
-  const { usage } = answer.right
-  const reviewer = {
-    provider: model.provider,
-    model: model.model,
-    parameters: model.parameters(request),
-    prompt: { name: reviewPrompt.name, sha256: reviewPrompt.sha256 },
-    rejected: read.rejected,
-    ...(usage === undefined
-      ? {}
-      : { usage: { promptTokens: usage.promptTokens, completionTokens: usage.completionTokens } }),
-    durationMs: Math.round(performance.now() - startedAt),
-  }
-  return E.right({ read, reviewer })
+  return E.right({ read, reviewer: { ...answered.right.reviewer, rejected: read.rejected } })
 }
 
 /**

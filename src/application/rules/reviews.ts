@@ -142,6 +142,13 @@ export class Reviews {
     return entries.filter((each) => each.revision === revision) as Review[Kind]
   }
 
+  /** What a model said of a rule in the summary of a compaction; undefined if it was not asked. The newest counts. */
+  inSummary(rule: string, cycle: number): NonNullable<Review['summaries']>[number] | undefined {
+    return this.#taken
+      .flatMap(({ review }) => review.summaries ?? [])
+      .findLast((each) => each.rule === rule && each.cycle === cycle)
+  }
+
   /** Whether a call of a message broke a rule. The number 0 is the message's text. */
   isBroken(rule: string, { revision }: Entry, call: number): boolean {
     return this.#covering(revision)?.breaks.has(keyOfBreak(rule, revision, call)) === true

@@ -15,7 +15,9 @@ import type { EventData } from '../../domain/events/index.js'
 import { conversationStream } from '../../domain/values/ids.js'
 import type { PresenceAfter } from '../../domain/rules/rule.js'
 import { isLoadedAt, ruleOf, type ReadableRule } from './find-rules.js'
-import { RuleContext } from './presence.js'
+import { quote } from '../../domain/text/quote.js'
+import { linesOf } from '../loss-report/passages.js'
+import { RuleContext, type Found } from './presence.js'
 import { FollowedRules, type FollowedRule } from './followed-rules.js'
 import { Reviews } from './reviews.js'
 
@@ -24,6 +26,8 @@ export class RuleFold {
   readonly #stated: FollowedRules
   readonly #reviews = new Reviews()
   readonly #confirmed = new Set<string>()
+  /** The lines of the summary after each compaction, where they can be read. */
+  readonly #summaries = new Map<number, readonly string[]>()
   #revision = -1
   #project: string | undefined
 
@@ -54,6 +58,11 @@ export class RuleFold {
   /** The messages that were not withdrawn, in order. */
   get messages(): readonly ReportMessage[] {
     return this.#stated.messages
+  }
+
+  /** The lines of the summary after a compaction; undefined if there is none that can be read. */
+  summaryAfter(cycle: number): readonly string[] | undefined {
+    return this.#summaries.get(cycle)
   }
 
   get revision(): number {
@@ -124,14 +133,30 @@ export class RuleFold {
       inForce.filter((each) => !isLoadedAt(each, at)),
     ]
     for (const { rule } of loaded) this.#seen(rule.id, { cycle, revision, presence: 'there' })
-    for (const [index, found] of this.#context().find(others).entries())
-      this.#seen(others[index]?.rule.id ?? '', { cycle, revision, ...found })
+    const lines = linesOf({ summary: summaryInContext(this.#fold.state) })
+    if (lines.some((line) => line.trim() !== '')) this.#summaries.set(cycle, lines)
+    for (const [index, found] of this.#context().find(others).entries()) {
+      const { id = '' } = others[index]?.rule ?? {}
+      this.#seen(id, { cycle, revision, ...this.#read(id, cycle, found, lines) })
+    }
+  }
+
+  /** What a model read in a summary of which words alone say too little. */
+  #read(id: string, cycle: number, found: Found, lines: readonly string[]): Found {
+    const read = isUndecided(found) ? this.reviews.inSummary(id, cycle) : undefined
+    if (read === undefined || read.presence === 'unclear') return found
+    const text = lines[(read.line ?? 0) - 1]?.trim() ?? ''
+    return { presence: read.presence, ...(text === '' ? {} : { text: quote(text) }) }
   }
 
   #seen(id: string, presence: PresenceAfter): void {
     this.#stated.change(id, (known) => ({ ...known, presences: [...known.presences, presence] }))
   }
 }
+
+/** Whether a model may know better than a comparison of words. */
+export const isUndecided = ({ presence }: Pick<Found, 'presence'>): boolean =>
+  presence === 'unclear' || presence === 'changed'
 
 const notErased = (text: string | undefined): string | undefined => (text === ERASED ? undefined : text)
 

@@ -11,13 +11,24 @@ export const rulesReviewed = defineEvent({
   effect: 'none',
   activity: 'update',
   label: 'Rules reviewed',
-  withoutContent: ['previous', 'from', 'upTo', 'known', 'rules', 'repeated', 'ended', 'breaks', 'reviewer'],
+  withoutContent: [
+    'previous',
+    'from',
+    'upTo',
+    'known',
+    'rules',
+    'repeated',
+    'ended',
+    'breaks',
+    'summaries',
+    'reviewer',
+  ],
   // The event has places in messages and no words of them, so an erased message takes its rules with it.
   texts: NO_TEXTS,
   schema: z.object({
     /** Revision of the newest review when the model was asked. If another one came meanwhile, this one is not used. */
     previous: revision.optional(),
-    /** The first event that was read. Earlier ones are as the review before says. */
+    /** The first event that was read. */
     from: revision,
     /** The last event that was read. */
     upTo: revision,
@@ -31,6 +42,20 @@ export const rulesReviewed = defineEvent({
     ended: z.array(z.object({ rule: id, revision })),
     /** Calls that broke a rule: the message, and the number of the call in it, from 1; 0 is its text. */
     breaks: z.array(z.object({ rule: id, revision, call: count })),
+    /**
+     * Whether the summary of a compaction says a rule, and its line, from 1. Such an event has read no messages: `from` is
+     * the event after `upTo`.
+     */
+    summaries: z
+      .array(
+        z.object({
+          rule: id,
+          cycle: count,
+          presence: z.enum(['there', 'changed', 'gone', 'unclear']),
+          line: count.optional(),
+        }),
+      )
+      .optional(),
     /** The model, its prompt, and what it cost. */
     reviewer: z.object({
       provider: id,

@@ -1,0 +1,139 @@
+/**
+ * The second part of a review: where words alone cannot decide whether a summary has a rule that was broken after it, a
+ * model reads the summary. One request for each summary.
+ */
+import { either as E } from 'fp-ts'
+import type { EventData } from '../../domain/events/index.js'
+import type { Rule } from '../../domain/rules/rule.js'
+import type { LanguageModel, LanguageModelRequest } from '../../ports/language-model.js'
+import type { Log } from '../recording/load-conversation.js'
+import { fence, shortenToTokens } from '../summarizers/format-messages.js'
+import { listOf, objectWithRules } from './review-answer.js'
+import { CallChecker } from './call-checker.js'
+import { askReviewer, failed, type ReviewFailed, type ReviewStep } from './ask-reviewer.js'
+import { SUMMARY_REVIEW_FORM, SUMMARY_REVIEW_SCHEMA, summaryReviewPrompt } from './review-prompt.js'
+import { isUndecided, readRules, type RuleFold } from './rule-fold.js'
+
+type Verdicts = NonNullable<EventData<'RulesReviewed'>['summaries']>
+
+const MOST_TOKENS = 16_000
+/** The share of the window for the summary. The rest is for rules, prompt and answer. */
+const SHARE_OF_WINDOW = 0.5
+const ANSWER_TOKENS = 2_000
+/** The most rules of a request. */
+const MOST_RULES = 50
+
+/** The rules of which no one knows whether a summary has them, by its compaction, the earliest first. */
+function undecidedOf(fold: RuleFold): ReadonlyMap<number, readonly Rule[]> {
+  const { messages, reviews } = fold
+  const rules = fold.rules.filter(({ rule }) => rule.standing !== 'dropped')
+  const checker = new CallChecker(messages, rules, { reviews }).check()
+  const found = new Map<number, Rule[]>()
+  for (const followed of rules) {
+    const { rule, presences } = followed
+    const last = Math.max(
+      -1,
+      ...checker
+        .of(followed)
+        .breaks.flatMap(({ revision, context }) =>
+          isUndecided(context) && context.sinceCycle !== undefined ? [revision] : [],
+        ),
+    )
+    for (const { cycle, revision, presence } of presences)
+      if (
+        revision < last &&
+        isUndecided({ presence }) &&
+        fold.summaryAfter(cycle) !== undefined &&
+        reviews.inSummary(rule.id, cycle) === undefined
+      )
+        found.set(cycle, [...(found.get(cycle) ?? []), rule])
+  }
+  return new Map([...found].toSorted(([a], [b]) => a - b))
+}
+
+const numbered = (lines: readonly string[]): string =>
+  lines.flatMap((line, at) => (line.trim() === '' ? [] : [`${String(at + 1)}: ${line}`])).join('\n')
+
+function requestFor(rules: readonly Rule[], summary: string): LanguageModelRequest {
+  const known = rules.map(({ id, text }) => `${id}: ${text}`).join('\n')
+  return {
+    system: SUMMARY_REVIEW_FORM,
+    prompt: summaryReviewPrompt.text.replaceAll(/\{(?:rules|summary)\}/gu, (name) =>
+      name === '{rules}' ? known : fence('record', summary),
+    ),
+    temperature: 0,
+    maxOutputTokens: ANSWER_TOKENS,
+    responseSchema: SUMMARY_REVIEW_SCHEMA,
+  }
+}
+
+const PRESENCES = ['there', 'changed', 'gone'] as const
+
+/** What an answer says of each rule. "There" and "changed" must name a line that was sent. */
+function verdictsOf(
+  answer: string,
+  rules: readonly Rule[],
+  cycle: number,
+  sent: ReadonlySet<number>,
+  isWhole: boolean,
+): { readonly summaries: Verdicts; readonly rejected: number } | undefined {
+  const object = objectWithRules(answer)
+  if (object === undefined) return undefined
+  const stated = listOf(object['rules'])
+  let rejected = 0
+  const summaries = rules.map(({ id: rule }): Verdicts[number] => {
+    const about = stated.filter((each) => each['rule'] === rule)
+    const [one] = about
+    const presence = PRESENCES.find((each) => each === one?.['verdict'])
+    const unclear = { rule, cycle, presence: 'unclear' } as const
+    // A summary that was cut may have the rule in the part that is missing.
+    if (presence === undefined || about.length > 1 || (presence === 'gone' && !isWhole)) return unclear
+    if (presence === 'gone') return { rule, cycle, presence }
+    const line = Number(/\d{1,6}/u.exec(String(one?.['line']))?.[0] ?? 0)
+    if (sent.has(line)) return { rule, cycle, presence, line }
+    rejected += 1
+    return unclear
+  })
+  return { summaries, rejected }
+}
+
+/**
+ * Lets the model read the next summary of which words alone say too little.
+ * @returns undefined if there is none
+ */
+export async function reviewNextSummary(
+  log: Log,
+  conversationId: string,
+  model: LanguageModel,
+  signal: AbortSignal | undefined,
+): Promise<E.Either<ReviewFailed, ReviewStep | undefined>> {
+  const fold = await readRules(log, conversationId, [])
+  const undecided = undecidedOf(fold)
+  const [next] = undecided
+  if (next === undefined) return E.right(undefined)
+  const [cycle, all] = next
+  const rules = all.slice(0, MOST_RULES)
+  const whole = numbered(fold.summaryAfter(cycle) ?? [])
+  const text = shortenToTokens(whole, Math.min(MOST_TOKENS, Math.floor(model.windowTokens * SHARE_OF_WINDOW)))
+  const answered = await askReviewer(model, requestFor(rules, text), summaryReviewPrompt, signal)
+  if (E.isLeft(answered)) return answered
+  const sent = new Set(text.split('\n').map((line) => Number(/^\d+(?=: )/u.exec(line)?.[0] ?? 0)))
+  const read = verdictsOf(answered.right.text, rules, cycle, sent, text === whole)
+  if (read === undefined) return failed('malformed', 'the answer is not in the form of a review of a summary')
+  const { upTo, revision } = fold.reviews
+  return E.right({
+    review: {
+      ...(revision < 0 ? {} : { previous: revision }),
+      from: upTo + 1,
+      upTo,
+      known: [],
+      rules: [],
+      repeated: [],
+      ended: [],
+      breaks: [],
+      summaries: read.summaries,
+      reviewer: { ...answered.right.reviewer, rejected: read.rejected },
+    },
+    left: undecided.size - (all.length > MOST_RULES ? 0 : 1),
+  })
+}
