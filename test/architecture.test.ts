@@ -5,6 +5,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, normalize, sep } from 'node:path'
+import { parseSync } from 'oxc-parser'
+import { isRecord } from '../src/lib/is-record.js'
 
 const CORE = ['src/lib', 'src/domain', 'src/ports'] as const
 const CAPABILITIES = [
@@ -253,6 +255,53 @@ it('only compose.ts knows every adapter', () => {
   expect(
     knows.filter(({ file }) => !file.endsWith('compose.ts')).map(({ file, names }) => `${file} imports ${names}`),
   ).toEqual([])
+})
+
+/** Fields of an object in one class: a class with more has two halves, which a reader finds plain if they are apart. */
+const MOST_FIELDS = 10
+
+/** All nodes of a syntax tree. */
+function* nodesIn(value: unknown): Generator<Readonly<Record<string, unknown>>> {
+  if (isRecord(value) && typeof value['type'] === 'string') yield value
+  if (typeof value === 'object' && value !== null) for (const child of Object.values(value)) yield* nodesIn(child)
+}
+
+/** The fields of objects of a class. A parameter of the constructor with an access modifier is one. */
+const fieldsOf = (members: readonly unknown[]): readonly unknown[] =>
+  members.filter(isRecord).flatMap((member) => {
+    if (member['kind'] === 'constructor' && isRecord(member['value']))
+      return listOf(member['value']['params']).filter(
+        (each) => isRecord(each) && each['type'] === 'TSParameterProperty',
+      )
+    const isField = member['type'] === 'PropertyDefinition' || member['type'] === 'AccessorProperty'
+    return isField && member['static'] !== true ? [member] : []
+  })
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+/** The number of fields of each class of a text that has too many. */
+const largeClasses = (text: string): readonly number[] =>
+  [...nodesIn(parseSync('class.ts', text).program)]
+    .filter(({ type }) => type === 'ClassBody')
+    .map(({ body }) => fieldsOf(listOf(body)).length)
+    .filter((count) => count > MOST_FIELDS)
+
+describe('classes', () => {
+  it('have at most ten fields', () => {
+    const large = [...files('src'), ...files('projections')].flatMap((file) => {
+      const text = readFileSync(file, 'utf8')
+      const counts = /\bclass\b/u.test(text) ? largeClasses(text) : []
+      return counts.map((count) => `${file}: ${String(count)} fields`)
+    })
+    expect(large).toEqual([])
+  })
+
+  it('count private fields and parameters with an access modifier, and no static ones', () => {
+    const fields = ['a = 1', 'readonly b: () => void', '#c', 'private d = 4', 'e', 'f', 'g', 'h', 'i'].join('\n')
+    const parameters = (names: string): string => `class Large { static z = 0\n${fields}\nconstructor(${names}) {} }`
+    expect(largeClasses(parameters('private readonly j: string, k: string'))).toEqual([])
+    expect(largeClasses(parameters('private readonly j: string, public k = 1'))).toEqual([11])
+  })
 })
 
 describe('the walks of ARCHITECTURE.md', () => {
