@@ -8,7 +8,7 @@ import { recordable } from '../../lib/json.js'
 import type { SentEvent } from '../../domain/text/sent-events.js'
 import { withoutUndefined } from '../../lib/without-undefined.js'
 import { foreignMessage } from '../../domain/values/foreign-messages.js'
-import type { ChatMessage, MessageInput } from '../../domain/values/message.js'
+import type { ChatMessage, IdentityInput, MessageInput } from '../../domain/values/message.js'
 import { parseMessage } from '../../domain/values/parse-message.js'
 import { isTooDeep, MAX_LEVELS } from '../../lib/nesting.js'
 import { fieldsOf, jsonText, listOf, numberOf, parseJson, textOf, withoutFields, type Fields } from './json.js'
@@ -218,26 +218,29 @@ function normalCall(call: unknown): unknown {
   return { id, name, custom, arguments: normalValue(parseJson(textOf(text) ?? '') ?? text) }
 }
 
+/** How each field that identifies a message is hashed. Ids derive from the hash, so names and order stay. */
+const HASHED: { readonly [Name in IdentityInput]: (value: unknown) => Fields } = {
+  role: (role) => ({ role: role === 'developer' ? 'system' : role }),
+  name: (name) => ({ name }),
+  content: (content) => ({ content: normalContent(content) }),
+  tool_calls: (calls) => ({ calls: listOf(calls).map(normalCall) }),
+  tool_call_id: (id) => ({ tool_call_id: id }),
+}
+const hashedFields = Object.entries(HASHED)
+
 /**
  * The hash that identifies a message in later requests. It does not depend on whether a text is a string or a part, on
- * spaces in arguments, on the order of keys, on reasoning, on reminders of a program beside the text of the user, or on prompt cache marks.
+ * spaces in arguments, on the order of keys, on reasoning, on reminders of a program in the message of the user, or on
+ * prompt cache marks.
  */
-export function messageHash({ role, content, tool_calls, tool_call_id, name }: Fields): string {
-  const normal = {
-    role: role === 'developer' ? 'system' : role,
-    name,
-    content: normalContent(content),
-    calls: listOf(tool_calls).map(normalCall),
-    tool_call_id,
-  }
+export function messageHash(message: Fields): string {
+  const normal: Record<string, unknown> = {}
+  for (const [name, hashed] of hashedFields) Object.assign(normal, hashed(message[name]))
   return hash('sha256', jsonText(normal), 'base64url').slice(0, 24)
 }
 
 /** Redacts a value as the ledger does before it records it. */
 export type Redact = <Value>(value: Value) => Value
-
-/** The hash of a message as it is recorded. The message that passes through the proxy may contain secrets. */
-export const recordedHash = (message: Fields, redact: Redact): string => messageHash(redact(message))
 
 /** A message with the hash of its recorded form. */
 export function asRecorded(message: SourceMessage, redact: Redact): SourceMessage {

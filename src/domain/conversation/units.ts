@@ -4,7 +4,7 @@
  */
 import { callGroups, isOpenCall, placedMessages } from './call-groups.js'
 import type { LiveMessage } from './live-message.js'
-import type { MessageBody, ToolCall } from '../values/message.js'
+import { bodyOf, type MessageBody, type ToolCall } from '../values/message.js'
 import { compactedCallResult, placeholderFor, type Rendering } from './placeholders.js'
 import { inserted, rulesOf, SEPARATOR, shapedLeading, shapedMessage } from './shape.js'
 import type { ShapeRules } from '../values/context-shapes.js'
@@ -144,22 +144,22 @@ function isAfterAssistant(lists: readonly (readonly LiveMessage[])[]): boolean {
 const LEFT_OUT = '[left out; the log has it whole]'
 const ARGUMENTS_LEFT_OUT = '{"left_out":true}'
 
+/** Every field of a body: a new one must say what its shortest form is. */
+type EachField = { readonly [Field in keyof Required<MessageBody>]: MessageBody[Field] }
+
 /** The shortest form that the API accepts: role, calls by name and id, and the id of the answered call. */
 function leastBody({ role, content, toolCalls, toolCallId }: MessageBody): MessageBody {
-  return {
+  const least: EachField = {
     role,
     content: content === null ? null : LEFT_OUT,
-    ...(toolCalls === undefined
-      ? {}
-      : {
-          toolCalls: toolCalls.map((call) =>
-            call.function === undefined
-              ? call
-              : { ...call, function: { ...call.function, arguments: ARGUMENTS_LEFT_OUT } },
-          ),
-        }),
-    ...(toolCallId === undefined ? {} : { toolCallId }),
+    name: undefined,
+    toolCalls: toolCalls?.map((call) =>
+      call.function === undefined ? call : { ...call, function: { ...call.function, arguments: ARGUMENTS_LEFT_OUT } },
+    ),
+    toolCallId,
+    extra: undefined,
   }
+  return bodyOf(least)
 }
 
 /** The shortest form of a message; the message itself if that is not longer. */

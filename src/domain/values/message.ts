@@ -219,6 +219,9 @@ type NamesWith<Property extends keyof MessageField> = {
   [Name in MessageFieldName]: Fields[Name] extends Record<Property, unknown> ? Name : never
 }[MessageFieldName]
 
+/** The names in input of the fields that identify a message. */
+export type IdentityInput = Fields[NamesWith<'isIdentity'>]['input']['name']
+
 /* oxlint-disable typescript/no-unsafe-type-assertion -- the keys of the list are the names of the fields */
 /** The fields of which something is stated, in the order of the list. */
 export const fieldsWith = <Property extends keyof MessageField>(property: Property): readonly NamesWith<Property>[] =>

@@ -8,11 +8,12 @@ import {
   comparedLength,
   compactionMessage,
   contentText,
-  recordedHash,
+  messageHash,
   type Redact,
 } from '../../application/model-apis/api.js'
 import { clearablePart } from './clearable-part.js'
-import { listOf } from '../../application/model-apis/json.js'
+import { inputOf } from '../../domain/values/message.js'
+import { listOf, textOf, type Fields } from '../../application/model-apis/json.js'
 import {
   asksForSummary,
   hashTools,
@@ -28,28 +29,19 @@ const MAX_ENTRIES = 500_000
 
 const isInstruction = (role: string): boolean => role === 'system' || role === 'developer'
 
-/** The fields of a recorded message that its hash depends on. */
-interface RecordedMessage {
-  readonly role: string
-  readonly content?: unknown
-  readonly name?: string | undefined
-  readonly toolCalls?: unknown
-  readonly toolCallId?: string | undefined
-}
-
-function recordedEntry(
-  id: string | undefined,
-  { role, content, name, toolCalls, toolCallId }: RecordedMessage,
-  redact: Redact,
-): Entry {
-  const message = { role, content, name, tool_calls: toolCalls, tool_call_id: toolCallId }
+/**
+ * The entry of a recorded message. The message that passes through the proxy may contain secrets.
+ * @param message in the names of the API
+ */
+function recordedEntry(id: string | undefined, message: Fields, redact: Redact): Entry {
+  const redacted = redact(message)
   return {
     id,
-    hash: recordedHash(message, redact),
-    ...withTextHash(redact(message)),
-    role,
-    callId: toolCallId,
-    characters: comparedLength(content),
+    hash: messageHash(redacted),
+    ...withTextHash(redacted),
+    role: textOf(message['role']) ?? '',
+    callId: textOf(message['tool_call_id']),
+    characters: comparedLength(message['content']),
     ...clearablePart(message),
     isInParts: undefined,
   }
@@ -102,7 +94,7 @@ class ListFromEvents {
   private applyMessage(data: Extract<RecordedEvent, { type: 'MessageAppended' }>['data']): void {
     const { messageId, role, content, toolCalls, leads, attributes = {} } = data
     this.hasMessages ||= !isInstruction(role)
-    const entry = recordedEntry(messageId, data, this.redact)
+    const entry = recordedEntry(messageId, { ...inputOf(data) }, this.redact)
     // A replacement of a leading message has `leads` as well, wherever it was recorded.
     if (leads === true || !this.hasMessages) this.instructions.set(messageId, entry)
     else this.append(messageId, entry)
@@ -133,7 +125,7 @@ class ListFromEvents {
         const entry = this.recorded.get(item.messageId)
         if (entry !== undefined) this.listed.push(entry)
       } else if (item.kind === 'inserted') {
-        const entry = recordedEntry(undefined, item.body, this.redact)
+        const entry = recordedEntry(undefined, { ...inputOf(item.body) }, this.redact)
         this.inserted.push({ index: this.listed.length, hash: entry.hash })
         this.listed.push(entry)
       }
@@ -145,16 +137,9 @@ async function loadContext(ledger: Ledger, conversation: TrackedConversation, re
   try {
     const context = await ledger.context(conversation.conversationId)
     conversation.contextOwner = context.observed === undefined ? 'ledger' : 'program'
-    const entries = context.messages.map((message, index): Entry => ({
-      id: context.messageIds[index],
-      hash: recordedHash({ ...message }, redact),
-      ...withTextHash(redact({ ...message })),
-      role: message.role,
-      callId: message.role === 'tool' ? message.tool_call_id : undefined,
-      characters: comparedLength(message.content),
-      ...clearablePart({ ...message }),
-      isInParts: undefined,
-    }))
+    const entries = context.messages.map((message, index) =>
+      recordedEntry(context.messageIds[index], { ...message }, redact),
+    )
     const first = entries.findIndex(({ role }) => !isInstruction(role))
     const leading = first === -1 ? entries.length : first
     conversation.instructions = entries.slice(0, leading)

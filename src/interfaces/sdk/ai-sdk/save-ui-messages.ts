@@ -7,7 +7,7 @@ import { either as E } from 'fp-ts'
 import { LRUCache } from 'lru-cache'
 import type { RecordedEvent } from '../../../domain/events/index.js'
 import { hashOf } from '../../../domain/values/hash.js'
-import type { MessageBody } from '../../../domain/values/message.js'
+import { fieldsWith, type MessageBody } from '../../../domain/values/message.js'
 import { parseMessage } from '../../../domain/values/parse-message.js'
 import { isLedgerError } from '../../../lib/ledger-error.js'
 import { createTurns } from '../../../lib/turns.js'
@@ -27,7 +27,8 @@ interface SavedMessage {
   equalInput?: string
 }
 
-const COMPARED = ['role', 'content', 'toolCalls', 'toolCallId', 'extra', 'attributes'] as const
+/** A message of the interface sets fields of the body and attributes. */
+const COMPARED = [...fieldsWith('isBody'), 'attributes'] as const
 const comparedFields = (message: MessageBody & { readonly attributes?: Fields | undefined }): unknown =>
   COMPARED.map((field) => message[field])
 
