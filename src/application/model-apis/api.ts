@@ -218,24 +218,22 @@ function normalCall(call: unknown): unknown {
   return { id, name, custom, arguments: normalValue(parseJson(textOf(text) ?? '') ?? text) }
 }
 
-/** How each field that identifies a message is hashed. Ids derive from the hash, so names and order stay. */
-const HASHED: { readonly [Name in IdentityInput]: (value: unknown) => Fields } = {
-  role: (role) => ({ role: role === 'developer' ? 'system' : role }),
-  name: (name) => ({ name }),
-  content: (content) => ({ content: normalContent(content) }),
-  tool_calls: (calls) => ({ calls: listOf(calls).map(normalCall) }),
-  tool_call_id: (id) => ({ tool_call_id: id }),
-}
-const hashedFields = Object.entries(HASHED)
+/** The fields that identify a message, in the names of the hash: ids derive from it, so names and order stay. */
+type Hashed = Readonly<Record<Exclude<IdentityInput, 'tool_calls'> | 'calls', unknown>>
 
 /**
  * The hash that identifies a message in later requests. It does not depend on whether a text is a string or a part, on
  * spaces in arguments, on the order of keys, on reasoning, on reminders of a program in the message of the user, or on
  * prompt cache marks.
  */
-export function messageHash(message: Fields): string {
-  const normal: Record<string, unknown> = {}
-  for (const [name, hashed] of hashedFields) Object.assign(normal, hashed(message[name]))
+export function messageHash({ role, content, tool_calls, tool_call_id, name }: Fields): string {
+  const normal: Hashed = {
+    role: role === 'developer' ? 'system' : role,
+    name,
+    content: normalContent(content),
+    calls: listOf(tool_calls).map(normalCall),
+    tool_call_id,
+  }
   return hash('sha256', jsonText(normal), 'base64url').slice(0, 24)
 }
 
