@@ -1,4 +1,4 @@
-/** The vectors in the database: which messages have none, how far they are, and how new ones are stored. */
+/** The vectors in the database: counts the messages without a vector, reads their texts, and stores new vectors. */
 import { CONVERSATION_PREFIX, conversationOf } from '../../../src/domain/values/ids.js'
 import type { EmbeddingFailure } from '../../../src/ports/embedding-model.js'
 import type { EventPosition, EventStore } from '../../../src/ports/event-store.js'

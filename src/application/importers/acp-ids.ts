@@ -1,6 +1,6 @@
 /**
- * The ids of a session's messages and answers. Agents give none to most messages: an id is made from the content, and
- * counts equal ones.
+ * The ids of a session's messages and answers. Most messages of agents have no id: it is made from the content,
+ * with a number if the content repeats.
  */
 import type { ContentId } from './content-id.js'
 

@@ -48,7 +48,7 @@ export class AcpSession {
   private replay: { readonly session: AcpSession; readonly items: SessionItem[] } | undefined
   private readonly turns = new AcpTurns()
   private readonly compactions = new AcpCompactions()
-  /** The message whose blocks are streamed. */
+  /** The message that is streamed. */
   private open: OpenMessage | undefined
   private readonly calls = new Map<string, AcpCall>()
   private lastPlan = ''

@@ -36,12 +36,12 @@ export class AcpTurns {
     this.cost = cost
   }
 
-  /** Usage of a turn whose messages were all emitted: the next message has it. */
+  /** If all messages of a turn were emitted before its usage was known, the next message has the usage. */
   setEarlierUsage(earlierUsage: EarlierUsage): void {
     this.earlierUsage = earlierUsage
   }
 
-  /** What the next message says of the turn before it. */
+  /** Returns the usage and the end of the last turn for the next message, once. */
   takeEnd(): Pick<MessageItem, 'earlierUsage' | 'abortedTurn'> {
     const { earlierUsage, aborted: abortedTurn } = this
     this.earlierUsage = undefined

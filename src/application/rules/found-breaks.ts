@@ -1,4 +1,4 @@
-/** The calls that were compared with each rule, and the breaks that were found, with who noticed them. */
+/** Counts the calls that were compared with each rule, and lists its breaks, each with the message that noticed it. */
 import { hasCue } from '../../domain/text/cues.js'
 import { quote } from '../../domain/text/quote.js'
 import { declines } from '../../domain/text/refusals.js'

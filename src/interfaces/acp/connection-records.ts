@@ -64,7 +64,7 @@ export class ConnectionRecords {
     this.recorded = end
   }
 
-  /** Lines that are no JSON, and messages that were not recorded. */
+  /** Counts the lines that are not JSON, and the messages that were not recorded. */
   notRecorded(): { readonly unreadable: number; readonly messages: number } {
     const waiting = this.all.slice(this.recorded).filter((each) => 'message' in each).length
     return { unreadable: this.unreadable, messages: this.dropped + waiting }
@@ -111,7 +111,7 @@ export class ConnectionRecords {
   }
 }
 
-/** The record of a line; undefined if its message is none of the protocol. */
+/** The record of a line; undefined if its message is not of the protocol. */
 function recordIn(line: string): AcpRecord | undefined {
   const parts = partsOfLine(line)
   if (parts === undefined) return undefined
