@@ -8,7 +8,7 @@ import { contentWords } from '../../domain/text/content-words.js'
 import { isPermission, isPermitted } from '../../domain/text/permissions.js'
 
 const CLAUSE =
-  /[,;:，；：、—.!?]\s|(?<=[，；、。！？]|,(?=[\p{Script=Han}\p{Script=Hiragana}]))|\s(?:but|aber|sondern|pero|sino|mais|но)\s|但是?/u
+  /[,;:，；：、—.!?]\s|(?<=[，；、。！？]|：(?!\p{N})|,(?=[\p{Script=Han}\p{Script=Hiragana}]))|\s(?:but|aber|sondern|pero|sino|mais|но)\s|但是?/u
 
 /** The revisions after a line of a note: `(r3, r12)`. */
 const REVISIONS = /\((?:later )?r\d[^()\n]{0,60}\)/gu
@@ -32,15 +32,27 @@ const AFTER = /(?<![\p{L}])(?:after|from|nach|nachdem|ab|después|après)(?![\p{
 const BOTH = /(?<![\p{L}])(?:both|beide[nrs]?|ambos|ambas|les deux)(?![\p{L}])|両方|双方/iu
 const EITHER =
   /(?<![\p{L}])(?:either|eine[rmn]? von|uno de|una de|l['’]un)(?![\p{L}])|どちらか|いずれか|任一|其中之一/iu
-/** Whether a text permits what the clause forbids. */
+const UP = /(?<![\p{L}])(?:up|upwards?|auf|aufwärts|arriba|alza|haut)(?![\p{L}])|aufrund|切り上げ|向上|上取/iu
+const DOWN = /(?<![\p{L}])(?:down|downwards?|ab|abwärts|abajo|baja|bas)(?![\p{L}])|abrund|切り捨て|向下|下取/iu
+const ON = /(?<![\p{L}])(?:on|an|enabled?|eingeschaltet|activad[oa]s?|activé)(?![\p{L}])|有効|オン|开启|開啟/iu
+const OFF =
+  /(?<![\p{L}])(?:off|aus|disabled?|ausgeschaltet|desactivad[oa]s?|désactivé)(?![\p{L}])|無効|オフ|关闭|關閉/iu
+
+/** Verbs of possibility. A demand with one of them is weaker. */
+const MAY =
+  /(?<![\p{L}])(?:may|might|can|could|kann|kannst|können|könnte[nt]?|darf|darfst|dürfen|pued[eo][ns]?|podemos|podr[ií]a[ns]?|peut|peux|peuvent)(?![\p{L}])|可以|可能|て(?:も)?(?:よい|良い|いい)|해도 ?(?:됩|된|돼|좋)/iu
+/** Whether a text permits what the clause forbids, or only permits what it demands. */
 const permits = (clause: string, text: string): boolean =>
-  isNegated(clause) && !isPermission(clause) && isPermitted(text)
+  isNegated(clause)
+    ? !isPermission(clause) && isPermitted(text)
+    : !MAY.test(clause) && MAY.test(text) && !isDenied(text)
 
 /** Words of quantity: a text with others says something else. */
 const QUANTITIES: readonly RegExp[] = [
   /(?<![\p{L}])(?:only|just|nur|ausschließlich|solo|sólo|solamente|seulement|uniquement)(?![\p{L}])|だけ|のみ|只|仅/iu,
   /(?<![\p{L}])(?:some|few|(?<!at )most|mainly|mostly|einige|manche|meiste|algun[oa]s|mayoría)(?![\p{L}])|一部|主要|有些|部分/iu,
   /(?<![\p{L}])(?:more than|over|above|mehr als|über|más de)(?![\p{L}])|超|以上/iu,
+  /(?<![\p{L}])(?:including|inclusive|einschließlich|inklusive|incluid[oa]s?|incluyendo|incluso|y compris)(?![\p{L}])|含めて|を含む|包括/iu,
   /(?<![\p{L}])(?:no longer|not any ?more|nicht mehr|ya no)(?![\p{L}])|もはや|不再/iu,
 ]
 const sameQuantity = (sentence: string, text: string): boolean =>
@@ -66,6 +78,8 @@ const sameSide = (sentence: string, text: string): boolean =>
     [MOST, LEAST],
     [BEFORE, AFTER],
     [BOTH, EITHER],
+    [UP, DOWN],
+    [ON, OFF],
   ].every(
     ([one, other]) =>
       one === undefined ||
@@ -116,9 +130,22 @@ function addedWithin(wanted: readonly string[], content: readonly string[]): num
   return content.slice(first, last + 1).filter((piece) => !set.has(piece)).length
 }
 
-const hasAll = (wanted: readonly string[], content: readonly string[]): boolean => {
-  const set = new Set(content)
-  return wanted.every((piece) => set.has(piece))
+/** Whether a text has all pieces in their order: two names that change places say something else. */
+function hasInOrder(wanted: readonly string[], content: readonly string[]): boolean {
+  let next = 0
+  for (const piece of content) if (piece === wanted[next]) next += 1
+  return next === wanted.length
+}
+
+/** Names inside a sentence, in their order. */
+const NAMES = /(?<=[\p{L}\p{N},;] )\p{Lu}[\p{L}\p{N}]+|[\p{Script=Katakana}ー]{2,}/gu
+const namesIn = (text: string): string[] => [...new Set(Array.from(text.matchAll(NAMES), ([name]) => name))]
+
+/** Whether the names that two texts share are in the same order in both. */
+export function hasSameOrder(a: string, b: string): boolean {
+  const [ofA, ofB] = [namesIn(a), namesIn(b)]
+  const shared = ofB.filter((name) => ofA.includes(name))
+  return hasInOrder(shared, ofA)
 }
 
 /** Whether one clause, or the whole text for a sentence of one clause, says a clause. */
@@ -130,7 +157,7 @@ function isSaid(
   const candidates = [...contentClauses(text), ...(isOnly ? [{ text, content: contentWords(text) }] : [])]
   return candidates.some(
     (candidate) =>
-      hasAll(clause.content, candidate.content) &&
+      hasInOrder(clause.content, candidate.content) &&
       addedWithin(clause.content, candidate.content) === 0 &&
       isNegated(clause.text) === isNegated(candidate.text) &&
       isDenied(clause.text) === isDenied(candidate.text) &&

@@ -10,7 +10,7 @@ import { keysOf, sorted, subjectOf } from '../../domain/rules/condition-key.js'
 import type { Presence } from '../../domain/rules/rule.js'
 import { isNamedIn } from '../../domain/rules/targets.js'
 import { isPermission } from '../../domain/text/permissions.js'
-import { hasSameLimits } from '../loss-report/same-words.js'
+import { hasSameLimits, hasSameOrder } from '../loss-report/same-words.js'
 import { createJudge } from '../loss-report/judge.js'
 import { linesOf, remainingPassages, summaryPassages } from '../loss-report/passages.js'
 import type { ReportInput, ReportMessage } from '../loss-report/report-input.js'
@@ -35,6 +35,7 @@ const isComparable = (rule: string, conditions: readonly Condition[], line: stri
   conditions.some((condition) => subjectOf(condition).targets.length > 0) &&
   digitsOf(rule) === digitsOf(line) &&
   hasSameLimits(rule, line) &&
+  hasSameOrder(rule, line) &&
   !isPermission(rule) &&
   !isPermission(line)
 

@@ -154,9 +154,8 @@ export class RuleFold {
   }
 }
 
-/** Whether a model may know better than a comparison of words. */
-export const isUndecided = ({ presence }: Pick<Found, 'presence'>): boolean =>
-  presence === 'unclear' || presence === 'changed'
+/** Whether a model may know better than a comparison of words: a summary may say the rule in other words. */
+export const isUndecided = ({ presence }: Pick<Found, 'presence'>): boolean => presence !== 'there'
 
 const notErased = (text: string | undefined): string | undefined => (text === ERASED ? undefined : text)
 
