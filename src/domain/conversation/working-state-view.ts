@@ -28,6 +28,8 @@ const HEADINGS: Readonly<Record<StateItemKind, string>> = {
 
 /** From this weight on, the oldest items are as important as the newest. */
 const LASTING_WEIGHT = 65
+/** From this weight on, a statement is a rule, a refusal or a correction. */
+const BINDING_WEIGHT = 80
 /** Approximate tokens of the lines around the items. */
 const FRAME_TOKENS = 50
 
@@ -90,7 +92,13 @@ class LineBudget {
   constructor(
     private left: number,
     private readonly estimator: Estimator,
+    private readonly whole?: LineBudget,
   ) {}
+
+  /** A part of the limit. */
+  share(maxTokens: number): LineBudget {
+    return new LineBudget(Math.min(maxTokens, this.left), this.estimator, this)
+  }
 
   private costOf(line: string): number {
     return this.estimator.text(`${line}\n`)
@@ -100,31 +108,78 @@ class LineBudget {
   takes(line: string, instead?: string): boolean {
     const cost = this.costOf(line) - (instead === undefined ? 0 : this.costOf(instead))
     if (cost > this.left) return false
-    this.left -= cost
+    this.spend(cost)
     return true
+  }
+
+  private spend(cost: number): void {
+    this.left -= cost
+    this.whole?.spend(cost)
   }
 }
 
-/** The groups that fit, each in brief, and then as many as possible whole. Of a group the newest statement alone may fit. */
-function fitted(groups: readonly ItemGroup[], budget: LineBudget): GroupLine[] {
-  const inBrief = groups.flatMap((whole): GroupLine[] => {
+/** The groups that fit in brief. Of a group the newest statement alone may fit. */
+function fittedBrief(groups: readonly ItemGroup[], budget: LineBudget): GroupLine[] {
+  return groups.flatMap((whole): GroupLine[] => {
     const forms = whole.length === 1 ? [whole] : [whole, whole.slice(-1)]
     const form = forms.find((each) => budget.takes(groupLine(each, true)))
     return form === undefined ? [] : [{ group: form, line: groupLine(form, true) }]
   })
-  return inBrief.map(({ group, line }) => {
+}
+
+/** The lines, as many as possible whole, in this order. */
+const fittedWhole = (lines: readonly GroupLine[], budget: LineBudget): GroupLine[] =>
+  lines.map(({ group, line }) => {
     const whole = groupLine(group)
     return { group, line: whole !== line && budget.takes(whole, line) ? whole : line }
   })
+
+/** Long forms of rules and corrections have at most this share before the other kinds. */
+const BINDING_SHARE = 0.15
+
+/**
+ * The share of the room that each kind has at least, if it needs it, after the rules and corrections: many statements of
+ * medium weight must not leave an agent without the state of its work. The rest goes by importance.
+ */
+const LEAST_SHARES: Readonly<Partial<Record<StateItemKind, number>>> = {
+  open: 0.08,
+  progress: 0.08,
+  decision: 0.08,
+  value: 0.06,
+  result: 0.04,
+  error: 0.1,
+  file: 0.06,
+  fact: 0.22,
 }
 
-/** The groups that fit: those with lasting weight first, also whole, then lighter ones. */
+/** The groups that fit: rules and corrections, the share of each kind, and then the others by importance. */
 function groupsThatFit(groups: readonly ItemGroup[], maxTokens: number, estimator: Estimator): GroupLine[] {
   const budget = new LineBudget(maxTokens, estimator)
+  const fitted = (each: readonly ItemGroup[], room: LineBudget): GroupLine[] =>
+    fittedWhole(fittedBrief(each, room), room)
   const ordered = byImportance(groups)
-  const lighter = ordered.findIndex((group) => weightOf(group) < LASTING_WEIGHT)
-  const border = lighter === -1 ? ordered.length : lighter
-  return [...fitted(ordered.slice(0, border), budget), ...fitted(ordered.slice(border), budget)]
+  const binding = ordered.filter((group) => weightOf(group) >= BINDING_WEIGHT)
+  const shown = fittedWhole(fittedBrief(binding, budget), budget.share(Math.floor(maxTokens * BINDING_SHARE)))
+  for (const kind of ITEM_KINDS)
+    shown.push(
+      ...fitted(
+        ordered.filter((group) => group[0]?.kind === kind && !binding.includes(group)),
+        budget.share(Math.floor(maxTokens * (LEAST_SHARES[kind] ?? 0))),
+      ),
+    )
+  const taken = new Set(shown.flatMap(({ group }) => group))
+  const left = ordered.filter((group) => !group.some((item) => taken.has(item)))
+  const isLasting = (group: ItemGroup): boolean => weightOf(group) >= LASTING_WEIGHT
+  const lasting = fitted(left.filter(isLasting), budget)
+  const whole = fittedWhole(shown, budget)
+  return [
+    ...whole,
+    ...lasting,
+    ...fitted(
+      left.filter((group) => !isLasting(group)),
+      budget,
+    ),
+  ]
 }
 
 const kindOf = ({ group: [first] }: GroupLine): StateItemKind | undefined => first?.kind
@@ -142,12 +197,21 @@ function linesOf(groups: readonly GroupLine[]): string[] {
   })
 }
 
+/** The groups without facts that are a part of the last report. */
+function withoutRepeated(groups: readonly ItemGroup[]): ItemGroup[] {
+  const reports = groups.filter(([first]) => first?.kind === 'progress').flat()
+  return groups.filter(
+    ([first, ...others]) =>
+      first?.kind !== 'fact' || others.length > 0 || !reports.some(({ text }) => text.includes(first.text)),
+  )
+}
+
 /**
  * The items as text: at most `maxTokens`, the most important ones if not all fit.
  * @returns undefined if there are none
  */
 export function stateText(state: WorkingState, maxTokens: number, estimator: Estimator): string | undefined {
-  const groups = groupsOf(state)
+  const groups = withoutRepeated(groupsOf(state))
   const all = textOf(
     groups.map((group) => ({ group, line: groupLine(group) })),
     0,
@@ -206,8 +270,42 @@ function linesLeft(summary: string, items: string): string {
   return left.length === lines.length ? summary : left.join('\n')
 }
 
-/** The newest summary has at least this share of the room: with a model or a function it says more than its sentences. */
+/** The newest summary has at least this share of the room if it is more than sentences that the items have too. */
 const SHARE_OF_SUMMARY = 0.25
+/** Fewer characters may be in both by chance. */
+const LEAST_PIECE = 24
+/** A text of which the items have more pieces than this share was made of the same messages by rules. */
+const MOST_SHARED = 0.15
+
+/**
+ * Whether a summary consists of sentences of the messages, as the items of the rules do. Only rules give items a subject.
+ */
+function isExtract(summary: string, { items }: WorkingState): boolean {
+  if (items.some(({ about }) => about !== undefined)) return true
+  const text = items.map((item) => `${item.text} ${item.reason ?? ''}`).join('\n')
+  const pieces = summary
+    .split('\n')
+    .flatMap((line) => line.replace(SPEAKER, '').split(GAP))
+    .flatMap((piece) => piece.split(/(?<=[.!?])\s|(?<=[。！？])/u))
+    .map((piece) => piece.trim())
+    .filter((piece) => piece.length >= LEAST_PIECE)
+  return pieces.filter((piece) => text.includes(piece)).length > pieces.length * MOST_SHARED
+}
+
+/** The tokens that the newest summary may have: those that the items leave, or a share if it says more than they do. */
+function summaryRoom(state: WorkingState, summary: string, limit: number, estimator: Estimator): number {
+  const left = limit - estimator.text(stateText(state, Infinity, estimator) ?? '')
+  return Math.max(0, left, isExtract(summary, state) ? 0 : Math.floor(limit * SHARE_OF_SUMMARY))
+}
+
+/** Up to this size the items and the newest summary may have the whole room of the view. */
+const WHOLE_ROOM = 3_400
+/** Of a larger room, they use this share: more lines cost the agent more than they help. */
+const SHARE_OF_ROOM = 2 / 3
+
+/** The tokens of the view, of those that the policy allows. */
+const roomOf = (maxTokens: number): number =>
+  Math.min(maxTokens, Math.max(WHOLE_ROOM, Math.floor(maxTokens * SHARE_OF_ROOM)))
 
 /** The first lines that fit. */
 function linesThatFit(text: string, maxTokens: number, estimator: Estimator): string {
@@ -220,7 +318,7 @@ function linesThatFit(text: string, maxTokens: number, estimator: Estimator): st
 /**
  * The parts of the view. Of the newest summary, the view shows the lines that the items do not have, as far as
  * they fit.
- * @param maxTokens limits everything
+ * @param maxTokens the most that the policy allows
  */
 export function workingStateParts(
   batches: readonly Batch[],
@@ -231,9 +329,9 @@ export function workingStateParts(
   const last = batches.at(-1)
   const state = last?.workingState ?? NO_STATE
   const summary = last === undefined ? '' : summaryOf(last)
-  const limit = Math.max(0, maxTokens - FRAME_TOKENS)
+  const limit = Math.max(0, roomOf(maxTokens) - FRAME_TOKENS)
   const alone = stateText(state, limit, estimator) ?? ''
-  const room = Math.max(limit - estimator.text(alone), Math.floor(limit * SHARE_OF_SUMMARY))
+  const room = summaryRoom(state, summary, limit, estimator)
   const left = linesThatFit(linesLeft(summary, alone), room, estimator)
   const text = left === '' ? alone : (stateText(state, Math.max(0, limit - estimator.text(left)), estimator) ?? '')
   return [
