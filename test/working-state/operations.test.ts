@@ -126,6 +126,33 @@ describe('the items of the user', () => {
     expect(items.find(({ text }) => text.includes('8443'))?.weight).toBeGreaterThanOrEqual(55)
   })
 
+  it('have no pasted output of a program, but the words around it and the error in it', async () => {
+    const output = [
+      ...Array.from({ length: 12 }, (_, at) => `packed ${String(at)}.4kB dist/part-${String(at)}.js`),
+      'npm error code EOTP',
+      'npm notice Publishing to the registry with tag beta',
+    ]
+    const content = `I tried to publish, but it failed:\n${output.join('\n')}\n\nThe script must ask for the one-time password first.`
+    const [statement] = inForce(await after([{ role: 'user', content }, ...edit('c1', 'a.ts')]), 'statement')
+    expect(statement).toContain('The script must ask for the one-time password first.')
+    expect(statement).toContain('EOTP')
+    expect(statement).not.toContain('part-7')
+  })
+
+  it('weigh a question in return and a plain yes less than an answer, while the agent works', async () => {
+    const answered = async (answer: string): Promise<number | undefined> => {
+      const { items } = await after([
+        ...edit('c1', 'a.ts'),
+        { role: 'assistant', content: 'Shall I start with the parser?' },
+        { role: 'user', content: answer },
+      ])
+      return items.find(({ kind }) => kind === 'statement')?.weight
+    }
+    const answer = (await answered('the printer first, the parser after it')) ?? 0
+    for (const less of ['yes', 'はい', 'how does the parser read comments?', '파서는 주석을 어떻게 읽나요?'])
+      expect(await answered(less)).toBeLessThan(answer)
+  })
+
   it('leave out small talk', async () => {
     const state = await after([
       { role: 'user', content: 'Thanks!' },
@@ -202,6 +229,132 @@ describe('the state of the work', () => {
       10,
     )
     expect(inForce(state, 'error')).toEqual([])
+  })
+
+  it('has an error with its explanation and the attempt that worked, and no slip that the next attempt corrected', async () => {
+    const state = await after([
+      call('c1', 'Edit', { file_path: 'src/a.ts', old_string: 'x', new_string: 'y' }),
+      result('c1', 'String to replace not found in file.', true),
+      ...edit('c2', 'src/a.ts'),
+      call('c3', 'Bash', { command: 'git commit -m "Add the scope"' }),
+      result('c3', 'error: no .pre-commit-config.yaml file was found', true),
+      {
+        ...call('c4', 'Bash', { command: 'ALLOW_NO_CONFIG=1 git commit -m "Add the scope"' }),
+        content: 'The worktree has no configuration of the hooks, because they are installed by the shell.',
+      },
+      result('c4', '[main 7f1ccc1] Add the scope'),
+    ])
+    expect(inForce(state, 'error')).toEqual([
+      'git commit -m "Add the scope": error: no .pre-commit-config.yaml file was found — The worktree has no configuration of the hooks, because they are installed by the shell. → worked: ALLOW_NO_CONFIG=1 git commit -m "Add the scope"',
+    ])
+  })
+
+  it('says which files were changed before a failed command worked', async () => {
+    const failed = (id: string): Said[] => [
+      call(id, 'Bash', { command: 'npm run build' }),
+      result(id, 'src/a.ts(3,1): error TS2304: Cannot find name total', true),
+    ]
+    const worked = [call('c9', 'Bash', { command: 'npm run build' }), result('c9', 'built in 2 s')]
+    const [error] = inForce(await after([...failed('c1'), ...edit('c2', 'src/a.ts'), ...worked]), 'error')
+    expect(error).toContain('→ worked after a change of a.ts')
+  })
+
+  it('lists the names that changes brought into a file, also over later messages, without those that they took out', async () => {
+    const write = (id: string, file: string, content: string): Said[] => [
+      call(id, 'Write', { file_path: file, content }),
+      result(id, 'The file has been created.'),
+    ]
+    const before = await after([
+      ...write('c1', 'src/a.py', 'class Reader:\n    def read_all(self):\n        pass\n\ndef old_name():\n    pass\n'),
+      ...write('c2', 'docs/guide.md', '# Guide\n\ntext\n\n## Release steps\n'),
+    ])
+    expect(inForce(before, 'file')).toEqual([
+      'src/a.py: changed once; has Reader, read_all, old_name',
+      'docs/guide.md: changed once; has Guide, Release steps',
+    ])
+    const change = { file_path: 'src/a.py', old_string: 'def old_name():', new_string: 'def new_name():' }
+    const state = await after([call('c3', 'Edit', change), result('c3', 'updated')], before, 10)
+    expect(inForce(state, 'file')).toContain('src/a.py: changed 2 times; has Reader, read_all, new_name')
+  })
+
+  it('has a one-line output with a name or a version as a value, and the checks that are run again and again', async () => {
+    const run = (id: string, command: string, output: string): Said[] => [
+      call(id, 'Bash', { command }),
+      result(id, output),
+    ]
+    const before = await after([
+      ...run('c1', 'npm whoami', 'm0c'),
+      ...run('c2', 'make check 2>&1 | tail -5', 'all is well'),
+      ...edit('c3', 'src/a.ts'),
+      ...run('c4', 'make check', 'all is well'),
+    ])
+    expect(inForce(before, 'value')).toEqual(['npm whoami → m0c', 'commands in use: make check'])
+    const state = await after(edit('c5', 'src/b.ts'), before, 20)
+    expect(inForce(state, 'value')).toContain('commands in use: make check')
+    const renamed = await after(run('c6', 'npm whoami', 'k2d'), before, 20)
+    expect(inForce(renamed, 'value')).toContain('npm whoami → k2d')
+    expect(inForce(renamed, 'value')).not.toContain('npm whoami → m0c')
+  })
+
+  it('has the rules of a guide that the agent read, as the last change left it', async () => {
+    const guide =
+      '# Releases\n\nThe package has two tags.\n\n- Never publish from a branch.\n- You must run all tests first.\n'
+    const before = await after([call('c1', 'Read', { file_path: 'docs/release.md' }), result('c1', guide)])
+    expect(inForce(before, 'fact')).toEqual([
+      'release.md says: Never publish from a branch. / You must run all tests first.',
+    ])
+    const change = {
+      file_path: 'docs/release.md',
+      old_string: '- Never publish from a branch.',
+      new_string: '- Never publish on a Friday.',
+    }
+    const state = await after([call('c2', 'Edit', change), result('c2', 'updated')], before, 10)
+    expect(inForce(state, 'fact')).toEqual([
+      'release.md says: You must run all tests first. / Never publish on a Friday.',
+    ])
+  })
+
+  it('has the last announced step until the agent reports', async () => {
+    const step = {
+      ...call('c1', 'Bash', { command: 'npm test' }),
+      content: 'Now I will test the parser with long input.',
+    }
+    const before = await after([...edit('c0', 'a.ts'), step, result('c1', '3 passed')])
+    expect(inForce(before, 'progress')).toEqual(['last step: Now I will test the parser with long input.'])
+    const state = await after([{ role: 'assistant', content: 'The parser reads long input now.' }], before, 10)
+    expect(inForce(state, 'progress')).toEqual([])
+  })
+
+  it('has explanations of the agent: a list with the words before it, a sentence with its reason, no announcements', async () => {
+    const facts = async (content: string): Promise<string[]> =>
+      inForce(await after([...edit('c0', 'a.ts'), { role: 'assistant', content }]), 'fact')
+    expect(
+      await facts(
+        'Let me look at this now.\n\n### Planned epics\n\n| Priority | Epic |\n|---|---|\n| P1 | npm registry |\n| P2 | local cache |',
+      ),
+    ).toEqual(['Planned epics: Priority — Epic / P1 — npm registry / P2 — local cache'])
+    expect(
+      await facts(
+        'The queue lost its messages on every restart of the service. This happens because the broker keeps them in memory.',
+      ),
+    ).toEqual([
+      'The queue lost its messages on every restart of the service. This happens because the broker keeps them in memory.',
+    ])
+    expect(
+      await facts('`pnpm install` を外しました。Go のプロジェクトなので、設定の hook には direnv だけが必要です。'),
+    ).toEqual(['`pnpm install` を外しました。 Go のプロジェクトなので、設定の hook には direnv だけが必要です。'])
+  })
+
+  it('joins a question of the user with a short answer that has a value', async () => {
+    const state = await after([
+      ...edit('c0', 'a.ts'),
+      { role: 'user', content: 'which port does the admin service use?' },
+      { role: 'assistant', content: 'The admin service listens on port 8443 of the gateway.' },
+    ])
+    expect(inForce(state, 'fact')).toEqual([
+      'asked “which port does the admin service use?” → The admin service listens on port 8443 of the gateway.',
+    ])
+    expect(inForce(state, 'statement')).toEqual([])
   })
 
   it('closes a decision of the agent that the user declined', async () => {

@@ -84,19 +84,19 @@ function workEntries({ before, removed, summary }: ContextComparison): RecallEnt
   if (summary.kind === 'text' && summary.text !== '') return []
   const lacking = new Set(removed.map(({ revision }) => revision))
   const items = workByRules(before).items.filter((item) => lacking.has(newestSource(item)))
-  const newest = (kind: StateItemKind, most: number): readonly StateItem[] =>
-    items.filter((item) => item.kind === kind && item.endedAt === undefined).slice(-most)
-  const files = newest('file', MOST_FILES).toSorted((a, b) => newestSource(b) - newestSource(a))
+  const newest = (kinds: readonly StateItemKind[], most: number): readonly StateItem[] =>
+    items.filter((item) => kinds.includes(item.kind) && item.endedAt === undefined).slice(-most)
+  const files = newest(['file'], MOST_FILES).toSorted((a, b) => newestSource(b) - newestSource(a))
   const [lastFile] = files
   return [
-    ...newest('progress', 1).map((item) => entryOf('work', item)),
-    ...newest('result', MOST_OF_KIND).map((item) => entryOf('results', item)),
+    ...newest(['progress'], 1).map((item) => entryOf('work', item)),
+    ...newest(['result', 'value'], MOST_OF_KIND).map((item) => entryOf('results', item)),
     ...(lastFile === undefined
       ? []
       : [
           {
             section: 'files' as const,
-            text: files.map(({ text }) => text).join('; '),
+            text: files.map(({ text, brief = text }) => brief).join('; '),
             revision: newestSource(lastFile),
           },
         ]),

@@ -4,6 +4,13 @@ import { isSpoken, kindOfSentence, spokenSentences } from '../../domain/text/spe
 import type { MessageToSummarize } from '../../ports/summarizer.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
 import { endsTurn } from './work-items.js'
+import { readAnswerText } from '../../domain/text/question-answers.js'
+import { QUESTION } from './statements.js'
+import { defaultEstimator } from '../../domain/values/tokens.js'
+import { announces } from './announcements.js'
+import { passagesOf, saysMore, termsOf, wholeText, type Passage } from './agent-passages.js'
+import { isPauseDue, pause } from '../../lib/pauses.js'
+import type { StateItem } from '../../domain/events/index.js'
 import { tellingTerms } from '../loss-report/stretches.js'
 import { selectSentences } from '../summarizers/select-sentences.js'
 import { toolActions } from '../summarizers/tool-actions.js'
@@ -14,16 +21,11 @@ export const AGENT_DECISION = 55
 /** A sentence of the agent has up to this weight, by its score. */
 const MOST_WEIGHT = 60
 const WEIGHT_OF_SCORE = 18
-const MOST_CHARACTERS = 320
-const MOST_DECISIONS = 8
+const WEIGHT_OF_PASSAGE = 28
 /** A sentence with fewer words is an exclamation. */
 const LEAST_TERMS = 4
-/** Above a call, a longer text explains something. */
-const LEAST_EXPLANATION = 160
-/** Announcements, which the calls of the agent show, and polite words. */
-const ANNOUNCES =
-  /[:：]\**\s*$|^(?:now|let me|let's|first|next|i(?:['’]ll| will| need to| can see| see|['’]m going to)|good|great|done|you['’]re|perfect|ok(?:ay)?|jetzt|ich werde|lass mich)(?![\p{L}\p{N}])|(?:します|しましょう|しています)[。.:：]?$|^(?:好的|让我|我来|现在)/iu
-
+const MOST_CHARACTERS = 320
+const MOST_DECISIONS = 8
 const itemAt = (
   { revision, at }: ReportMessage,
   words: Pick<NewItem, 'kind' | 'text' | 'weight'> & { readonly reason?: string },
@@ -52,22 +54,16 @@ function decisionsIn(messages: readonly ReportMessage[]): NewItem[] {
   })
 }
 
-/** The sentences that a summary of these messages would have. */
-async function factsIn(
+/** The sentences that a summary of a talk would have. */
+async function factsOfTalk(
   messages: readonly MessageToSummarize[],
   reported: readonly ReportMessage[],
   { maxTokens, isDialogue, background }: FactOptions,
 ): Promise<NewItem[]> {
   const units = await unitsOfMessages(messages, toolActions(messages), background)
-  const isWork = reported.some(({ toolCalls = [] }) => toolCalls.length > 0)
   const spoken = units.filter(({ kind, cues, group }) => {
     const message = reported[group]
-    // A short text between two calls announces these calls.
-    const isReported =
-      message !== undefined &&
-      isByAgent(message) &&
-      (!isWork || message.ownText.length >= LEAST_EXPLANATION || endsTurn(message, reported[group + 1]))
-    const isRead = message !== undefined && (isReported || (isDialogue && message.byProgram !== true))
+    const isRead = message !== undefined && (isByAgent(message) || (isDialogue && message.byProgram !== true))
     return kind === 'speech' && !cues.question && !cues.filler && isRead
   })
   // In a dialogue, "never" and "must" are about the speaker.
@@ -75,11 +71,42 @@ async function factsIn(
   return selectSentences(candidates, maxTokens).flatMap(({ text, group, speaker, score }): NewItem[] => {
     const message = reported[group]
     if (message === undefined || text.length > MOST_CHARACTERS) return []
-    if (!isDialogue && (ANNOUNCES.test(text) || tellingTerms(text).length < LEAST_TERMS)) return []
+    if (!isDialogue && (announces(text) || tellingTerms(text).length < LEAST_TERMS)) return []
     const name = speaker === 'assistant' ? '' : `${speaker}: `
     const weight = Math.min(MOST_WEIGHT, Math.round(score * WEIGHT_OF_SCORE))
     return [itemAt(message, { kind: 'fact', text: `${name}${text}`, weight })]
   })
+}
+
+/** The most passages of one message. */
+const MOST_OF_MESSAGE = 3
+
+/** A passage with a larger share of the words of one item says nothing new. */
+const MOST_KNOWN = 0.8
+
+/** The passages in which the agent explained its work. */
+async function factsOfWork(
+  known: readonly StateItem[],
+  reported: readonly ReportMessage[],
+  { maxTokens }: FactOptions,
+): Promise<NewItem[]> {
+  const knownTerms = known
+    .filter(({ by, kind }) => by === 'agent' && kind !== 'progress')
+    .map(({ text }) => termsOf(text))
+  const isKnown = ({ terms }: Passage): boolean =>
+    knownTerms.some((each) => [...terms].filter((term) => each.has(term)).length > terms.size * MOST_KNOWN)
+  const passages: Passage[] = []
+  for (const [group, message] of reported.entries()) {
+    if (isPauseDue()) await pause()
+    if (!isByAgent(message)) continue
+    const found = passagesOf(message, group, endsTurn(message, reported[group + 1]))
+    const best = new Set(found.toSorted((a, b) => b.score - a.score).slice(0, MOST_OF_MESSAGE))
+    for (const passage of found.filter((each) => best.has(each))) passages.push({ ...passage, order: passages.length })
+  }
+  const fresh = passages.filter((passage) => !isKnown(passage))
+  return selectSentences(fresh, maxTokens).map(({ text, message, score }) =>
+    itemAt(message, { kind: 'fact', text, weight: Math.min(MOST_WEIGHT, Math.round(score * WEIGHT_OF_PASSAGE)) }),
+  )
 }
 
 /** Limits on the sentences of some messages. */
@@ -93,11 +120,50 @@ export interface FactOptions {
 }
 
 function addOnce(editor: StateEditor, items: readonly NewItem[]): void {
-  const known = new Set(editor.state.items.map(({ text }) => text))
+  // The next report replaces the last one.
+  const known = new Set(editor.state.items.flatMap(({ kind, text }) => (kind === 'progress' ? [] : [text])))
   for (const item of items) {
     if (known.has(item.text)) continue
     known.add(item.text)
     editor.add(item)
+  }
+}
+
+/** A longer question or answer needs no other one. */
+const MOST_ASKED = 160
+const MOST_ANSWER = 260
+const ANSWERED = 52
+/** A statement with more weight has a request, a decision, a value or a rule. */
+const MOST_ASKED_WEIGHT = QUESTION
+
+const isShort = (text: string, most: number): boolean => defaultEstimator.text(text) * 4 <= most
+
+/** The answer to a message of the user, if it is short: the last message of the turn. */
+function answerTo(at: number, messages: readonly ReportMessage[]): ReportMessage | undefined {
+  const until = messages.findIndex(
+    (message, index) => index > at && message.role === 'user' && message.byProgram !== true,
+  )
+  const end = until === -1 ? messages.length - 1 : until - 1
+  const last = messages[end]
+  return last !== undefined && end > at && endsTurn(last, messages[end + 1]) ? last : undefined
+}
+
+/** Joins questions of the user that bind nothing with their short answers: neither says much without the other. */
+function joinAnswers(editor: StateEditor, messages: readonly ReportMessage[]): void {
+  const positions = new Map(messages.map((message, at) => [message.revision, at]))
+  for (const item of editor.ofKind('statement')) {
+    const at = positions.get(item.sourceRevisions[0] ?? -1)
+    if (at === undefined || item.weight > MOST_ASKED_WEIGHT || item.corrects !== undefined) continue
+    if (readAnswerText(item.text) !== undefined) continue
+    const answer = answerTo(at, messages)
+    const text = answer === undefined ? '' : wholeText(answer.ownText).join(' / ')
+    if (answer === undefined || !isShort(item.text, MOST_ASKED) || !isShort(text, MOST_ANSWER)) continue
+    if (!saysMore(text) || editor.state.items.some(({ corrects }) => corrects === item.id)) continue
+    editor.drop(item)
+    editor.add({
+      ...itemAt(answer, { kind: 'fact', text: `asked “${item.text}” → ${text}`, weight: ANSWERED }),
+      sourceRevisions: [...item.sourceRevisions, answer.revision],
+    })
   }
 }
 
@@ -109,5 +175,10 @@ export async function addAgentItems(
   options: FactOptions,
 ): Promise<void> {
   addOnce(editor, decisionsIn(reported).slice(-MOST_DECISIONS))
-  addOnce(editor, await factsIn(messages, reported, options))
+  const isWork = reported.some(({ toolCalls = [] }) => toolCalls.length > 0)
+  if (isWork) joinAnswers(editor, reported)
+  addOnce(
+    editor,
+    isWork ? await factsOfWork(editor.state.items, reported, options) : await factsOfTalk(messages, reported, options),
+  )
 }

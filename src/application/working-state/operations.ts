@@ -17,10 +17,12 @@ import { addSummaryItems } from './summary-items.js'
 import { Corrections } from './corrections.js'
 import { StateEditor, type NewItem } from '../../domain/conversation/state-editor.js'
 import { CORRECTION, RULE, statementsIn, VALUE } from './statements.js'
-import { updateWork } from './work-items.js'
+import { updateDocuments } from './document-items.js'
+import { ResultLines } from './result-lines.js'
+import { updateStep, updateWork } from './work-items.js'
 
 /** Version of the rules, recorded with the operations that they made. */
-export const STATE_RULES = 'rules-1'
+export const STATE_RULES = 'rules-2'
 
 /** A message with its revision and its tokens. */
 export type StateMessage = MessageToSummarize & { readonly revision: number; readonly tokens: number }
@@ -115,6 +117,8 @@ export async function operationsFor(
     if (!isDialogue || statement.weight >= RULE) addStatement(editor, statement, corrections)
   }
   updateWork(editor, reported, works)
+  updateStep(editor, reported)
+  updateDocuments(editor, works, new ResultLines(works))
   if (summary !== undefined) addSummaryItems(editor, reported, summary)
   else await addAgentItems(editor, messages, reported, { maxTokens: maxFacts, isDialogue, background })
   closeDeclined(editor, reported)

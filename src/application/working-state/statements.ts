@@ -16,6 +16,7 @@ import {
   isSpoken,
   kindOfSentence,
   spokenSentences,
+  withoutOutput,
   type PastedDocument,
 } from '../../domain/text/speech.js'
 import { answersIn, answerText } from '../../domain/text/question-answers.js'
@@ -34,8 +35,9 @@ export const REQUEST = 50
 const DETAIL = 40
 export const QUESTION = 35
 const TOLD = 25
-/** A plain yes, which the agent's next step shows. */
+/** A plain yes. While the agent works, its next step shows it. */
 const ASSENT = 60
+const ASSENT_TO_WORK = 30
 
 /** A longer message is shortened to its weightiest sentences. */
 const MOST_CHARACTERS = 480
@@ -129,14 +131,20 @@ interface Weighed {
   readonly at: number
 }
 
+const DENSE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu
+
+/** The length of a text in letters: a character of a script with a sign for each syllable or word counts twice. */
+const lengthOf = (text: string): number => text.length + (text.match(DENSE)?.length ?? 0)
+
 /** The sentences that fit, the weightiest first, in order. */
 function chosenOf(sentences: readonly Weighed[], limit: number): string {
   let left = limit
   return sentences
     .toSorted((a, b) => b.weight - a.weight || a.at - b.at)
     .filter((sentence, rank) => {
-      const fits = sentence.text.length <= left || rank === 0
-      if (fits) left -= sentence.text.length
+      const length = lengthOf(sentence.text)
+      const fits = length <= left || rank === 0
+      if (fits) left -= length
       return fits
     })
     .toSorted((a, b) => a.at - b.at)
@@ -156,7 +164,9 @@ const MOST_TYPED = 480
 
 /** The sentences of a message that may matter: of a longer one those in words, and rules with code or marks in them. */
 export function sentencesOfUser(text: string): string[] {
-  const sentences = spokenSentences(text).filter((sentence) => !isOutput(sentence))
+  const sentences = spokenSentences(text.length <= MOST_TYPED ? text : withoutOutput(text)).filter(
+    (sentence) => !isOutput(sentence),
+  )
   if (text.length <= MOST_TYPED) return sentences
   return sentences.filter((sentence) => isSpoken(sentence) || statesRule(sentence) || declines(sentence))
 }
@@ -198,7 +208,7 @@ function weighed(text: string, isWork: boolean, isAnswer = false): WeighedText {
     return { text: sentence, weight: around?.has(sentence) === false ? Math.min(weight, VALUE - 1) : weight, at }
   })
   return {
-    text: read.length <= limit ? read.replaceAll(/\s+/gu, ' ') : chosenOf(sentences, limit),
+    text: lengthOf(read) <= limit ? read.replaceAll(/\s+/gu, ' ') : chosenOf(sentences, limit),
     brief: chosenOf(
       isWork ? sentences : sentences.map((sentence) => ({ ...sentence, text: essentialOf(sentence.text) })),
       MOST_BRIEF,
@@ -215,6 +225,14 @@ export function questionOf(message: ReportMessage | undefined): string | undefin
   return last.length <= MOST_QUESTION ? last : `… ${last.slice(1 - MOST_QUESTION).replace(/^\S*\s/u, '')}`
 }
 
+const MOST_BRIEF_QUESTION = 80
+
+/** The end of a question, which names the choice. */
+const endOf = (question: string): string =>
+  question.length <= MOST_BRIEF_QUESTION
+    ? question
+    : `… ${question.slice(2 - MOST_BRIEF_QUESTION).replace(/^\S*\s/u, '')}`
+
 export const isByUser = ({ role, byProgram, ownText }: ReportMessage): boolean =>
   role === 'user' && byProgram !== true && !PARTS_ONLY.test(ownText)
 
@@ -227,6 +245,13 @@ const statement = (text: string, weight: number, { revision, at }: ReportMessage
   ...(brief === '' || brief.length >= text.length ? {} : { brief }),
   ...(at === undefined ? {} : { day: at.slice(0, 10) }),
 })
+
+/** The weight of an answer to the agent. A question in return decides nothing. */
+function weightOfAnswer(text: string, weight: number, isWork: boolean): number {
+  if (afterAssent(text) === '') return isWork ? ASSENT_TO_WORK : ASSENT
+  const onlyAsks = spokenSentences(text).every((sentence) => hasCue(sentence, 'question') && !ASSENTS.test(sentence))
+  return isWork && onlyAsks && weight < DECISION ? Math.max(weight, QUESTION) : Math.max(weight, DECISION)
+}
 
 /** The statement of a message; undefined for small talk. */
 function statementOf(
@@ -241,8 +266,9 @@ function statementOf(
   if (question !== undefined && text !== '')
     return statement(
       answerText({ question, answer: named(text) }),
-      name === undefined ? (afterAssent(text) === '' ? ASSENT : Math.max(weight, DECISION)) : weight,
+      name === undefined ? weightOfAnswer(text, weight, isWork) : weight,
       message,
+      answerText({ question: endOf(question), answer: named(text) }),
     )
   return weight === 0 || text === '' ? undefined : statement(named(text), weight, message, named(brief))
 }

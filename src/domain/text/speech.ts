@@ -3,7 +3,7 @@
  * decisions. The cue words are English, Chinese, Japanese and Korean, with a few in other languages. A sentence without
  * cue words is not an item; only its names and numbers are.
  */
-import { hasCue } from './cues.js'
+import { hasCue, reportsError } from './cues.js'
 import { statesRule } from './rules.js'
 import { sentencesOf } from './sentences.js'
 import type { Role } from '../values/message.js'
@@ -40,6 +40,39 @@ const LOG_TIME = /^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d/u
 
 /** Whether a line is the output of a program: an error, a log, a stack. */
 export const isOutput = (line: string): boolean => [OUTPUT, LOG_LEVEL, LOG_TIME].some((form) => form.test(line.trim()))
+
+const LEAST_OUTPUT_LINES = 5
+const LIST_LINE = /^\s*(?:[-*+>]|\d+[.)]|#{1,6}|\|)\s/u
+/** A line that a person wrote: an end of a sentence, or a run of small words. */
+const PROSE_LINE = /[.!?。！？…:：,，、][)"'”’」]?\s*$|(?:(?<![\p{L}\p{N}])\p{Ll}+[ ,]+){5,}/u
+const MOST_PROSE = 0.3
+
+/** Whether lines are the output of a program: many lines of which few are prose or a list. */
+const isOutputBlock = (lines: readonly string[]): boolean =>
+  lines.length >= LEAST_OUTPUT_LINES &&
+  lines.filter((line) => LIST_LINE.test(line) || (PROSE_LINE.test(line) && !isOutput(line))).length <=
+    lines.length * MOST_PROSE
+
+/** Of pasted output: its first and last line if a person wrote them, and lines that report an error, two at most. */
+function shortenedOutput(lines: readonly string[]): string {
+  const errors = new Set(lines.filter(reportsError).slice(0, 2))
+  return lines
+    .filter((line, at) => {
+      const isTyped = PROSE_LINE.test(line.replace(/\\$/u, '')) && !isOutput(line)
+      return errors.has(line) || (isTyped && (at === 0 || at === lines.length - 1))
+    })
+    .join('\n')
+}
+
+/** A text without the output of programs that is pasted into it. */
+export const withoutOutput = (text: string): string =>
+  text
+    .split(/\n[^\S\n]*\n/u)
+    .map((paragraph) => {
+      const lines = paragraph.split('\n').filter((line) => line.trim() !== '')
+      return isOutputBlock(lines) ? shortenedOutput(lines) : paragraph
+    })
+    .join('\n\n')
 
 /** Whether a text is mostly words. Code, logs, tables, addresses and paths are not. */
 export function isSpoken(text: string): boolean {
