@@ -86,11 +86,14 @@ function workEntries({ before, removed, summary }: ContextComparison): RecallEnt
   const items = workByRules(before).items.filter((item) => lacking.has(newestSource(item)))
   const newest = (kinds: readonly StateItemKind[], most: number): readonly StateItem[] =>
     items.filter((item) => kinds.includes(item.kind) && item.endedAt === undefined).slice(-most)
+  const runs = newest(['result', 'value'], items.length)
+    .filter(({ by }) => by === 'tool')
+    .slice(-MOST_OF_KIND)
   const files = newest(['file'], MOST_FILES).toSorted((a, b) => newestSource(b) - newestSource(a))
   const [lastFile] = files
   return [
     ...newest(['progress'], 1).map((item) => entryOf('work', item)),
-    ...newest(['result', 'value'], MOST_OF_KIND).map((item) => entryOf('results', item)),
+    ...runs.map((item) => entryOf('results', item)),
     ...(lastFile === undefined
       ? []
       : [

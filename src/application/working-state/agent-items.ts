@@ -78,8 +78,9 @@ async function factsOfTalk(
   })
 }
 
-/** The most passages of one message. */
-const MOST_OF_MESSAGE = 3
+/** The most passages of one message. Each counts less than the one before it. */
+const MOST_OF_MESSAGE = 6
+const DECAY = 0.9
 
 /** A passage with a larger share of the words of one item says nothing new. */
 const MOST_KNOWN = 0.8
@@ -100,8 +101,12 @@ async function factsOfWork(
     if (isPauseDue()) await pause()
     if (!isByAgent(message)) continue
     const found = passagesOf(message, group, endsTurn(message, reported[group + 1]))
-    const best = new Set(found.toSorted((a, b) => b.score - a.score).slice(0, MOST_OF_MESSAGE))
-    for (const passage of found.filter((each) => best.has(each))) passages.push({ ...passage, order: passages.length })
+    const ranks = new Map(found.toSorted((a, b) => b.score - a.score).map((each, rank) => [each, rank]))
+    for (const passage of found) {
+      const rank = ranks.get(passage) ?? 0
+      if (rank < MOST_OF_MESSAGE)
+        passages.push({ ...passage, score: passage.score * DECAY ** rank, order: passages.length })
+    }
   }
   const fresh = passages.filter((passage) => !isKnown(passage))
   return selectSentences(fresh, maxTokens).map(({ text, message, score }) =>

@@ -79,8 +79,9 @@ function fixOf(failure: Failure, works: readonly Work[], failed: ReadonlySet<Wor
   return files.size === 0 ? 'worked later' : `worked after a change of ${[...files].slice(-MOST_FILES).join(', ')}`
 }
 
-/** A failed read, search or change of a file that the agent repeated correctly. */
-const isSlip = ({ work, resolvedBy }: Failure): boolean => work.query.use !== 'shell' && resolvedBy !== undefined
+/** A failed read or search of a file, and a failed change that the agent repeated correctly. */
+const isSlip = ({ work: { query }, resolvedBy }: Failure): boolean =>
+  query.use === 'read' || query.use === 'search' || (query.use !== 'shell' && resolvedBy !== undefined)
 
 const weightOf = ({ resolvedBy }: Failure, isExplained: boolean, hasFix: boolean): number => {
   if (resolvedBy === undefined && !hasFix) return OPEN_ERROR

@@ -248,7 +248,9 @@ const statement = (text: string, weight: number, { revision, at }: ReportMessage
 
 /** The weight of an answer to the agent. A question in return decides nothing. */
 function weightOfAnswer(text: string, weight: number, isWork: boolean): number {
-  if (afterAssent(text) === '') return isWork ? ASSENT_TO_WORK : ASSENT
+  const rest = afterAssent(text)
+  if (rest === '') return isWork ? ASSENT_TO_WORK : ASSENT
+  if (isWork && rest !== undefined && weight > 0) return weight
   const onlyAsks = spokenSentences(text).every((sentence) => hasCue(sentence, 'question') && !ASSENTS.test(sentence))
   return isWork && onlyAsks && weight < DECISION ? Math.max(weight, QUESTION) : Math.max(weight, DECISION)
 }

@@ -280,7 +280,7 @@ const MOST_COMMANDS = 6
 const MOST_OF_COMMANDS = 80
 const COMMANDS_TEXT = 'commands in use: '
 
-const NO_CHECK = /^(?:git|echo|sed|cat|export|kill|sleep)(?![\w-])/u
+const NO_CHECK = /^(?:git|gh|echo|sed|cat|export|kill|sleep|curl|wget|ssh|source)(?![\w-])/u
 
 /** A build, a test or another check, without the parts that shorten its output; undefined for other commands. */
 function checkIn({ query }: Work): string | undefined {
