@@ -153,6 +153,15 @@ describe('the items of the user', () => {
       expect(await answered(less)).toBeLessThan(answer)
   })
 
+  it('weigh a command to the agent program less than a request', async () => {
+    const { items } = await after([
+      { role: 'user', content: '/run pytest tests/test_main.py -k read' },
+      { role: 'user', content: 'run pytest for tests/test_main.py' },
+    ])
+    const [command, request] = items.map(({ weight }) => weight)
+    expect(command).toBeLessThan(request ?? 0)
+  })
+
   it('leave out small talk', async () => {
     const state = await after([
       { role: 'user', content: 'Thanks!' },

@@ -94,9 +94,13 @@ function isAssent(text: string, isWork: boolean): boolean {
   return tellingTerms(rest).length < LEAST_AFTER_ASSENT || kindOfSentence('user', rest, isWork) === 'request'
 }
 
+/** A command to the agent program with its arguments: `/add src/a.ts`, `/model name`. */
+const PROGRAM_COMMAND = /^\/[a-z][\w:-]*(?:\s+[\w./@:*=-]+){0,5}$/iu
+
 /** The weight of a sentence of the user. */
 export function weightOf(text: string, isWork: boolean): number {
   if (hasCue(text, 'filler')) return 0
+  if (PROGRAM_COMMAND.test(text)) return TOLD
   const isTelling = tellingTerms(text).length >= LEAST_TERMS
   if (statesRule(text)) return RULE
   if (declines(text) && isTelling) return CORRECTION

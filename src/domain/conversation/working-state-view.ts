@@ -275,7 +275,7 @@ const SHARE_OF_SUMMARY = 0.25
 /** Fewer characters may be in both by chance. */
 const LEAST_PIECE = 24
 /** A text of which the items have more pieces than this share was made of the same messages by rules. */
-const MOST_SHARED = 0.15
+const MOST_SHARED = 0.05
 
 /**
  * Whether a summary consists of sentences of the messages, as the items of the rules do. Only rules give items a subject.
