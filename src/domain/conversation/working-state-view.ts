@@ -298,15 +298,6 @@ function summaryRoom(state: WorkingState, summary: string, limit: number, estima
   return Math.max(0, left, isExtract(summary, state) ? 0 : Math.floor(limit * SHARE_OF_SUMMARY))
 }
 
-/** Up to this size the items and the newest summary may have the whole room of the view. */
-const WHOLE_ROOM = 3_400
-/** Of a larger room, they use this share: more lines cost the agent more than they help. */
-const SHARE_OF_ROOM = 2 / 3
-
-/** The tokens of the view, of those that the policy allows. */
-const roomOf = (maxTokens: number): number =>
-  Math.min(maxTokens, Math.max(WHOLE_ROOM, Math.floor(maxTokens * SHARE_OF_ROOM)))
-
 /** The first lines that fit. */
 function linesThatFit(text: string, maxTokens: number, estimator: Estimator): string {
   const lines = text.split('\n')
@@ -329,7 +320,7 @@ export function workingStateParts(
   const last = batches.at(-1)
   const state = last?.workingState ?? NO_STATE
   const summary = last === undefined ? '' : summaryOf(last)
-  const limit = Math.max(0, roomOf(maxTokens) - FRAME_TOKENS)
+  const limit = Math.max(0, maxTokens - FRAME_TOKENS)
   const alone = stateText(state, limit, estimator) ?? ''
   const room = summaryRoom(state, summary, limit, estimator)
   const left = linesThatFit(linesLeft(summary, alone), room, estimator)

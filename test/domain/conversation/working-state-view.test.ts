@@ -54,17 +54,12 @@ describe('the working-state view', () => {
     expect(defaultEstimator.text(view)).toBeLessThanOrEqual(1_500)
   })
 
-  it('uses two thirds of a large room, and all of a small one', () => {
+  it('uses its room', () => {
     const items = many(900, (at) => item('fact', at, { weight: 40 }))
-    for (const [room, most] of [
-      [1_000, 1_000],
-      [3_400, 3_400],
-      [5_120, 3_414],
-      [12_000, 8_000],
-    ] as const) {
+    for (const room of [1_000, 5_120, 12_000]) {
       const tokens = defaultEstimator.text(shown(items, room))
-      expect(tokens).toBeLessThanOrEqual(most)
-      expect(tokens).toBeGreaterThan(most * 0.85)
+      expect(tokens).toBeLessThanOrEqual(room)
+      expect(tokens).toBeGreaterThan(room * 0.85)
     }
   })
 
