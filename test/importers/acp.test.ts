@@ -164,6 +164,24 @@ describe('a turn', () => {
     expect(next?.abortedTurn).toEqual({ messageId: prompt?.sourceId, reason: 'cancelled' })
   })
 
+  it('has the cost that the session had more after it than before', () => {
+    const costs = (amount: number): SessionUpdate => ({
+      sessionUpdate: 'usage_update',
+      used: 1_000,
+      size: 100_000,
+      cost: { amount, currency: 'USD' },
+    })
+    const counted = newSession()
+      .turn('One.', (turn) => turn.update(costs(0.5)).says('1'))
+      .turn('Two.', (turn) => turn.update(costs(0.75)).says('2'))
+      .turn('Three.', (turn) => turn.says('3'))
+    expect(
+      ofKind(read(counted), 'message')
+        .filter(({ body }) => body.role === 'assistant')
+        .map(({ usage }) => usage?.cost),
+    ).toEqual([0.5, 0.25, undefined])
+  })
+
   it('has its usage with its last message; the input includes cached tokens', () => {
     const usage = { inputTokens: 30, outputTokens: 10, cachedReadTokens: 8, cachedWriteTokens: 2, totalTokens: 50 }
     const counted = newSession().turn('Count.', (turn) => turn.says('One.'), { stopReason: 'end_turn', usage })
