@@ -1,6 +1,6 @@
 /**
- * The second part of a review: where words alone cannot decide whether a summary has a rule that was broken after it, a
- * model reads the summary. One request for each summary.
+ * The second part of a review: if a rule was broken after a compaction, and its words are not in the summary, a model reads
+ * the summary. One request for each summary.
  */
 import { either as E } from 'fp-ts'
 import type { EventData } from '../../domain/events/index.js'
@@ -23,7 +23,7 @@ const ANSWER_TOKENS = 2_000
 /** The most rules of a request. */
 const MOST_RULES = 50
 
-/** The rules of which no one knows whether a summary has them, by its compaction, the earliest first. */
+/** The broken rules that may not be in a summary, by its compaction, the earliest first. */
 function undecidedOf(fold: RuleFold): ReadonlyMap<number, readonly Rule[]> {
   const { messages, reviews } = fold
   const rules = fold.rules.filter(({ rule }) => rule.standing !== 'dropped')

@@ -7,7 +7,7 @@ import { withLedger } from '../session.js'
 /** A command that pins a message or unpins it. */
 const pinning = (
   call: 'pin' | 'unpin',
-  { describe, done }: { readonly describe: string; readonly done: string },
+  { describe, answer }: { readonly describe: string; readonly answer: string },
 ): CliCommand => ({
   words: `${call} <conversation> <message>`,
   describe,
@@ -21,7 +21,7 @@ const pinning = (
       await line(
         args.json
           ? toWire({ conversationId, messageId, pinned: call === 'pin' })
-          : `${printable(messageId)} is ${done}`,
+          : `${printable(messageId)} is ${answer}`,
       )
     })
   },
@@ -29,10 +29,10 @@ const pinning = (
 
 export const pin = pinning('pin', {
   describe: 'Pin a message: compaction never replaces it',
-  done: 'pinned: compaction never replaces it',
+  answer: 'pinned: compaction never replaces it',
 })
 
 export const unpin = pinning('unpin', {
   describe: 'Unpin a message: compaction may replace it again',
-  done: 'unpinned: compaction may replace it',
+  answer: 'unpinned: compaction may replace it',
 })

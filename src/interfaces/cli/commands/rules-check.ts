@@ -106,10 +106,10 @@ export const rulesCheck: CliCommand = {
               await notePrinted(config.store, 'rules check --ocsf', conversationId)
             })
           : await textPrinter(ledger, named === undefined))
-      const asked = { ...options, onConversation }
+      const request = { ...options, onConversation }
       const totals = args.is('agent-rules')
-        ? await (await import('../config/agent-rules.js')).checkWithAgentRules(ledger, conversationId, asked)
-        : await ledger.rules.check(conversationId, asked)
+        ? await (await import('../config/agent-rules.js')).checkWithAgentRules(ledger, conversationId, request)
+        : await ledger.rules.check(conversationId, request)
       if (document !== undefined) await document.end(totals)
       else if (!isForOcsf) await line((await import('../reports/rules.js')).totalsLine(totals))
       if (totals.breaks > 0) throw new CommandExit(EXIT.untrusted)

@@ -17,7 +17,7 @@ import { TITLE_CHARACTERS } from '../titles.js'
 const SESSIONS = 20
 /** More than that takes minutes to read. The newest session is imported whatever its size is. */
 const MOST_BYTES = 100_000_000
-const SHOWN = 5
+const LISTED_SESSIONS = 5
 
 export const start: CliCommand = {
   words: 'start',
@@ -108,7 +108,7 @@ async function showLosses(ledger: Ledger, left: number): Promise<void> {
     await showTable(
       ['session', 'compactions', 'losses that matter', 'conversation'],
       compacted
-        .slice(0, SHOWN)
+        .slice(0, LISTED_SESSIONS)
         .map((row) => [
           brief(row.title ?? '(no request)', TITLE_CHARACTERS),
           count(row.compactions),
@@ -119,8 +119,8 @@ async function showLosses(ledger: Ledger, left: number): Promise<void> {
     )
     await showWorst(ledger, first)
   }
-  const shown = first ?? conversations[0]
-  if (shown !== undefined) await showNext(idOf(shown), first !== undefined, left)
+  const example = first ?? conversations[0]
+  if (example !== undefined) await showNext(idOf(example), first !== undefined, left)
 }
 
 const lossesOf = ({ report: { foremost } }: ForgottenCycle): number => foremost.losses.length + foremost.more
