@@ -39,8 +39,8 @@ describe('start', () => {
   it('asks first: without a terminal and without --yes it only counts', async () => {
     const { stdout, stderr, status } = await start()
     expect(status).toBe(0)
-    expect(stdout).toBe('found 2 sessions on this machine: Claude Code 2\n')
-    expect(stderr).toContain('nothing was imported; `context-ledger start --yes` imports 2 sessions')
+    expect(stdout).toBe('found 2 transcripts on this machine: Claude Code 2\n')
+    expect(stderr).toContain('nothing was imported; `context-ledger start --yes` imports 2 transcripts')
     expect(await hasLedger()).toBe(false)
   })
 
@@ -59,10 +59,10 @@ describe('start', () => {
   })
 
   it('imports the newest up to a number, and says how to import the others', async () => {
-    const { stdout } = await start('--yes', '--sessions', '1')
+    const { stdout } = await start('--yes', '--transcripts', '1')
     expect(stdout).toContain('(1 session with compactions)')
     expect(stdout).toContain('claude-code/b7d1c9e2')
-    expect(stdout).toMatch(/import --discover --yes +the other 1 session/u)
+    expect(stdout).toMatch(/import --discover --yes +the other 1 transcript/u)
   })
 
   it('says where it looked if there is no session', async () => {
@@ -75,7 +75,7 @@ describe('start', () => {
 
   it.each([
     [['--json'], 'start prints text only'],
-    [['--sessions', '0'], '--sessions'],
+    [['--transcripts', '0'], '--transcripts'],
     [['--from', 'cluade-code'], 'did you mean claude-code?'],
     [['--store', 'https://ledger.example', '--yes'], 'is a service: use import with --project'],
   ])('refuses %j', async (words, message) => {

@@ -100,6 +100,8 @@ describe('another rule is not the rule', () => {
     ['Never push to main.', 'Never push to main is no longer a rule.'],
     ['Never push to main.', 'Is it true that we never push to main?'],
     ['Never push to main.', 'Never push to main unless the tests pass.'],
+    ['Never push to main before staging.', '- Never push to staging before main.'],
+    ['Never copy config.prod.json over config.dev.json.', '- Never copy config.dev.json over config.prod.json.'],
   ])('%s: %s', (rule, summary) => {
     expect(presenceOf(rule, summary)).not.toBe('there')
   })

@@ -34,8 +34,9 @@ async function write(path: string, text: string, changedAt = BEFORE_SESSION): Pr
   await utimes(path, changedAt, changedAt)
 }
 
-const namesFor = async (program: string): Promise<readonly string[]> =>
-  (await agentRuleFiles({ program, project }, {}, home)).map(({ name }) => name)
+const filesFor = async (program: string) => [...(await agentRuleFiles({ program, project }, {}, home)).values()]
+const namesFor = (program: string): Promise<readonly string[]> =>
+  filesFor(program).then((files) => files.map(({ name }) => name))
 
 describe('the rule files of an agent', () => {
   beforeEach(makeFolders)
@@ -51,7 +52,7 @@ describe('the rule files of an agent', () => {
     await write(join(home, ofUser), '- Never push to main.')
     await write(join(project, name), '- Never push to main.')
     await write(join(folder, 'repository', name), '- Never push to main.')
-    const files = await agentRuleFiles({ program, project }, {}, home)
+    const files = await filesFor(program)
     expect(files.map((file) => file.name)).toEqual([`~/${ofUser}`, `${folder}/repository/${name}`, name])
     expect(new Set(files.map(({ loadedBy }) => loadedBy))).toEqual(new Set([title]))
   })
@@ -76,11 +77,26 @@ describe('the rule files of an agent', () => {
     expect(await namesFor('claude-code')).toEqual([])
   })
 
+  it('are none that a program loads only for some paths', async () => {
+    const limited = (fields: string): string => `---\n${fields}\n---\n- Never push to main.`
+    await write(join(project, '.cursor', 'rules', 'a.mdc'), limited('globs: "*.py"\nalwaysApply: false'))
+    await write(join(project, '.cursor', 'rules', 'b.mdc'), limited('description: all\nalwaysApply: true'))
+    await write(join(project, '.claude', 'rules', 'a.md'), limited('paths:\n  - "src/**"'))
+    await write(join(project, '.claude', 'rules', 'b.md'), '- Never push to main.')
+    await write(join(project, '.github', 'instructions', 'a.instructions.md'), limited('applyTo: "**/*.ts"'))
+    await write(join(project, '.github', 'instructions', 'b.instructions.md'), limited('applyTo: "**"'))
+    expect(await namesFor('cursor')).toEqual(['.cursor/rules/b.mdc'])
+    expect(await namesFor('claude-code')).toEqual(['.claude/rules/b.md'])
+    expect(await namesFor('copilot-cli')).toEqual(['.github/instructions/b.instructions.md'])
+  })
+
   it('of another program, and of a project that is not here, are none', async () => {
     await write(join(project, 'AGENTS.md'), '- Never push to main.')
     expect(await namesFor('chatgpt')).toEqual([])
-    expect(await agentRuleFiles({ program: 'codex', project: '/nowhere/at/all' }, {}, home)).toEqual([])
-    expect(await agentRuleFiles({}, {}, home)).toEqual([])
+    await write(join(home, '.codex', 'AGENTS.md'), '- Never push to main.')
+    for (const elsewhere of ['/nowhere/at/all', undefined])
+      expect((await agentRuleFiles({ program: 'codex', project: elsewhere }, {}, home)).size).toBe(0)
+    expect((await agentRuleFiles({}, {}, home)).size).toBe(0)
   })
 })
 
@@ -110,7 +126,7 @@ describe('a check with the rule files of the agent', () => {
     expect((await run('rules', 'list', 'b7d1', '--agent-rules')).stdout).toContain('CLAUDE.md:3')
   })
 
-  it('says that a file which was changed later may not have had the rule', async () => {
+  it('says that the agent may not have had the rule of a file that was changed later', async () => {
     await write(join(project, 'CLAUDE.md'), '- Never run `git log`.\n', new Date())
     const { stdout } = await run('rules', 'check', 'b7d1', '--agent-rules', '--json')
     const [rule] = JSON.parse(stdout).checks[0].rules
@@ -128,6 +144,14 @@ describe('a check with the rule files of the agent', () => {
     )
     await write(join(project, 'CLAUDE.md'), '- Never push to the main branch.\n')
     expect((await run('rules', 'check', 'b7d1', '--agent-rules')).stdout).toContain('loads the file of the rule')
+  })
+
+  it('reads a file that is named too once', async () => {
+    await write(join(project, 'CLAUDE.md'), '- Never run `git log`.\n')
+    const named = join(project, 'CLAUDE.md')
+    const { stdout } = await run('rules', 'check', 'b7d1', '--agent-rules', '--rules', named)
+    expect(stdout.match(/Never run `git log`/gu)).toHaveLength(1)
+    expect(stdout).toContain('Claude Code loads the file of the rule')
   })
 
   it('says if the agent has no rule file', async () => {

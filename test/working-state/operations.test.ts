@@ -258,6 +258,21 @@ describe('the state of the work', () => {
     ])
   })
 
+  it.each([
+    ['git push', 'git status'],
+    ['npm test', 'npm ls'],
+    ['npm run build', 'npm run lint'],
+    ['cargo check', 'cargo fmt'],
+  ])('does not take another command for the attempt that worked: %s, %s', async (failing, other) => {
+    const state = await after([
+      call('c1', 'Bash', { command: failing }),
+      result('c1', 'error: something is missing', true),
+      call('c2', 'Bash', { command: other }),
+      result('c2', 'done'),
+    ])
+    expect(inForce(state, 'error')).toEqual([`${failing}: error: something is missing`])
+  })
+
   it('says which files were changed before a failed command worked', async () => {
     const failed = (id: string): Said[] => [
       call(id, 'Bash', { command: 'npm run build' }),

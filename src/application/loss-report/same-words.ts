@@ -32,11 +32,10 @@ const AFTER = /(?<![\p{L}])(?:after|from|nach|nachdem|ab|después|après)(?![\p{
 const BOTH = /(?<![\p{L}])(?:both|beide[nrs]?|ambos|ambas|les deux)(?![\p{L}])|両方|双方/iu
 const EITHER =
   /(?<![\p{L}])(?:either|eine[rmn]? von|uno de|una de|l['’]un)(?![\p{L}])|どちらか|いずれか|任一|其中之一/iu
-const UP = /(?<![\p{L}])(?:up|upwards?|auf|aufwärts|arriba|alza|haut)(?![\p{L}])|aufrund|切り上げ|向上|上取/iu
-const DOWN = /(?<![\p{L}])(?:down|downwards?|ab|abwärts|abajo|baja|bas)(?![\p{L}])|abrund|切り捨て|向下|下取/iu
-const ON = /(?<![\p{L}])(?:on|an|enabled?|eingeschaltet|activad[oa]s?|activé)(?![\p{L}])|有効|オン|开启|開啟/iu
-const OFF =
-  /(?<![\p{L}])(?:off|aus|disabled?|ausgeschaltet|desactivad[oa]s?|désactivé)(?![\p{L}])|無効|オフ|关闭|關閉/iu
+const UP = /(?<![\p{L}])(?:up|upwards?|aufwärts|arriba)(?![\p{L}])|aufrund|切り上げ|向上|上取/iu
+const DOWN = /(?<![\p{L}])(?:down|downwards?|abwärts|abajo)(?![\p{L}])|abrund|切り捨て|向下|下取/iu
+const ON = /(?<![\p{L}])(?:on|enabled?|eingeschaltet|activad[oa]s?|activé)(?![\p{L}])|有効|オン|开启|開啟/iu
+const OFF = /(?<![\p{L}])(?:off|disabled?|ausgeschaltet|desactivad[oa]s?|désactivé)(?![\p{L}])|無効|オフ|关闭|關閉/iu
 
 /** Verbs of possibility. A demand with one of them is weaker. */
 const MAY =
@@ -45,7 +44,7 @@ const MAY =
 const permits = (clause: string, text: string): boolean =>
   isNegated(clause)
     ? !isPermission(clause) && isPermitted(text)
-    : !MAY.test(clause) && MAY.test(text) && !isDenied(text)
+    : !MAY.test(clause) && MAY.test(text.split(REASON)[0] ?? text) && !isDenied(text)
 
 /** Words of quantity: a text with others says something else. */
 const QUANTITIES: readonly RegExp[] = [
@@ -137,15 +136,11 @@ function hasInOrder(wanted: readonly string[], content: readonly string[]): bool
   return next === wanted.length
 }
 
-/** Names inside a sentence, in their order. */
-const NAMES = /(?<=[\p{L}\p{N},;] )\p{Lu}[\p{L}\p{N}]+|[\p{Script=Katakana}ー]{2,}/gu
-const namesIn = (text: string): string[] => [...new Set(Array.from(text.matchAll(NAMES), ([name]) => name))]
-
-/** Whether the names that two texts share are in the same order in both. */
+/** Whether the words that two texts share are in the same order in both. */
 export function hasSameOrder(a: string, b: string): boolean {
-  const [ofA, ofB] = [namesIn(a), namesIn(b)]
-  const shared = ofB.filter((name) => ofA.includes(name))
-  return hasInOrder(shared, ofA)
+  const [ofA, ofB] = [a, b].map((text) => [...new Set(contentWords(text))])
+  const shared = new Set(ofB?.filter((word) => ofA?.includes(word)))
+  return hasInOrder([...shared], ofA ?? [])
 }
 
 /** Whether one clause, or the whole text for a sentence of one clause, says a clause. */

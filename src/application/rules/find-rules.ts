@@ -131,9 +131,13 @@ function withReference(given: GivenRule, before: string | undefined): Pick<Reada
   return both.rule.unjudged === undefined && isReference(given.text) ? both : alone
 }
 
-/** Whether a program had loaded the file of a rule, as it is now, into the context at a time (ISO 8601). */
-export const isLoadedAt = ({ file: { loadedBy, changedAt } = {} }: ReadableRule, at: string | undefined): boolean =>
-  loadedBy !== undefined && !(changedAt !== undefined && at !== undefined && Date.parse(changedAt) > Date.parse(at))
+/**
+ * Whether a program loaded the file of a rule, as it is now, into every context of a session that began at a time (ISO
+ * 8601). Programs load such files at the beginning.
+ */
+export const isLoaded = ({ file: { loadedBy, changedAt } = {} }: ReadableRule, begun: string | undefined): boolean =>
+  loadedBy !== undefined &&
+  !(changedAt !== undefined && begun !== undefined && Date.parse(changedAt) > Date.parse(begun))
 
 /** A line of a rule file that is longer than a rule. */
 const MOST_RULE_CHARACTERS = 600

@@ -6,7 +6,7 @@ import type { Condition } from '../../domain/rules/read-rule.js'
 import type { CheckedRule, ContextAtBreak, RuleBreak } from '../../domain/rules/rule.js'
 import type { ReportMessage } from '../loss-report/report-input.js'
 import { isByUser } from '../working-state/statements.js'
-import { isLoadedAt } from './find-rules.js'
+import { isLoaded } from './find-rules.js'
 import type { FollowedRule } from './followed-rules.js'
 import { isAsked } from './permission.js'
 
@@ -19,8 +19,11 @@ const APOLOGIZES =
 const USER_NOTICES =
   /(?<![\p{L}])(?:i (?:told|asked|said)|(?:were|are)(?:n['’]t| not) supposed|why (?:did|would|are) you|what did i say|not what i|you (?:just )?(?:broke|ignored|violated)|the rule|don['’]t do that|against (?:my|the) (?:rule|order|instruction)|ich (?:hatte|habe) (?:doch )?gesagt|warum hast|du solltest|te dije|dije que|por qué|no tenías|habíamos)(?![\p{L}])|言った|言いました|なぜ|どうして|我说过|不是说|为什么/iu
 
-/** Whether the rule was in the context before a message. */
-function contextAt(followed: FollowedRule, { revision, at }: ReportMessage): ContextAtBreak {
+/**
+ * Whether the rule was in the context before a message.
+ * @param begun the time of the first message, ISO 8601
+ */
+function contextAt(followed: FollowedRule, { revision }: ReportMessage, begun: string | undefined): ContextAtBreak {
   const { rule, presences, statedBy, whenAdded, file: { loadedBy, changedAt } = {} } = followed
   const earlier = presences.filter((each) => each.revision < revision)
   const last = earlier.at(-1)
@@ -29,7 +32,7 @@ function contextAt(followed: FollowedRule, { revision, at }: ReportMessage): Con
   if (said !== undefined && (last === undefined || said.revision > last.revision))
     return { presence: 'there', text: quote(said.ownText) }
   const wasThere = said !== undefined || [whenAdded, ...earlier].some((each) => each?.presence === 'there')
-  if (loadedBy !== undefined && isLoadedAt(followed, at)) return { presence: 'there', text: rule.text, loadedBy }
+  if (loadedBy !== undefined && isLoaded(followed, begun)) return { presence: 'there', text: rule.text, loadedBy }
   if (loadedBy !== undefined && said === undefined)
     return { presence: 'unclear', loadedBy, ...(changedAt === undefined ? {} : { changedAt }) }
   // A program may load a rule that no message states in another way, such as a file of instructions.
@@ -75,7 +78,7 @@ export class FoundBreaks {
       messageId: message.messageId,
       ...(message.at === undefined ? {} : { at: message.at }),
       ...what,
-      context: contextAt(rule, message),
+      context: contextAt(rule, message, this.messages[0]?.at),
       ...(noticed === undefined ? {} : { noticed }),
     }
     const known = this.#breaks.get(rule)

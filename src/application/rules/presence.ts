@@ -20,6 +20,8 @@ import type { ReadableRule } from './find-rules.js'
 export interface Found {
   readonly presence: Presence
   readonly text?: string
+  /** The words are those of a message that the context still has. */
+  readonly isOfMessage?: true
 }
 
 const isSame = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean =>
@@ -87,7 +89,8 @@ export class RuleContext {
       const said = this.#said.find((each) => isSame(each.keys, keys) && isComparable(rule.text, conditions, each.text))
       if (said !== undefined) return { presence: 'there', text: quote(said.text) }
       if (this.input.summary.kind === 'opaque') return { presence: 'unclear' }
-      if (judged.verdict === 'partial') return { presence: 'changed', ...text }
+      const isOfMessage = judged.proof?.kind === 'message' ? ({ isOfMessage: true } as const) : {}
+      if (judged.verdict === 'partial') return { presence: 'changed', ...text, ...isOfMessage }
       const isGone = judged.verdict === 'lost' || (rule.unjudged === undefined && this.#lacks(conditions))
       return { presence: isGone ? 'gone' : 'unclear' }
     })

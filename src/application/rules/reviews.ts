@@ -143,10 +143,10 @@ export class Reviews {
   }
 
   /** What a model said of a rule in the summary of a compaction; undefined if it was not asked. The newest counts. */
-  inSummary(rule: string, cycle: number): NonNullable<Review['summaries']>[number] | undefined {
+  inSummary(rule: string, { revision }: Entry): NonNullable<Review['summaries']>[number] | undefined {
     return this.#taken
       .flatMap(({ review }) => review.summaries ?? [])
-      .findLast((each) => each.rule === rule && each.cycle === cycle)
+      .findLast((each) => each.rule === rule && each.revision === revision)
   }
 
   /** Whether a call of a message broke a rule. The number 0 is the message's text. */

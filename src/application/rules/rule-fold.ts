@@ -14,7 +14,7 @@ import { ERASED } from '../../domain/events/texts.js'
 import type { EventData } from '../../domain/events/index.js'
 import { conversationStream } from '../../domain/values/ids.js'
 import type { PresenceAfter } from '../../domain/rules/rule.js'
-import { isLoadedAt, ruleOf, type ReadableRule } from './find-rules.js'
+import { isLoaded, ruleOf, type ReadableRule } from './find-rules.js'
 import { quote } from '../../domain/text/quote.js'
 import { linesOf } from '../loss-report/passages.js'
 import { RuleContext, type Found } from './presence.js'
@@ -26,7 +26,7 @@ export class RuleFold {
   readonly #stated: FollowedRules
   readonly #reviews = new Reviews()
   readonly #confirmed = new Set<string>()
-  /** The lines of the summary after each compaction, where they can be read. */
+  /** The lines of the summary after each compaction, by its revision, if they can be read. */
   readonly #summaries = new Map<number, readonly string[]>()
   #revision = -1
   #project: string | undefined
@@ -60,9 +60,9 @@ export class RuleFold {
     return this.#stated.messages
   }
 
-  /** The lines of the summary after a compaction; undefined if there is none that can be read. */
-  summaryAfter(cycle: number): readonly string[] | undefined {
-    return this.#summaries.get(cycle)
+  /** The lines of the summary after the compaction at a revision; undefined if there is none that can be read. */
+  summaryAfter({ revision }: { readonly revision: number }): readonly string[] | undefined {
+    return this.#summaries.get(revision)
   }
 
   get revision(): number {
@@ -127,24 +127,26 @@ export class RuleFold {
   #compacted(revision: number): void {
     const { cycles: cycle } = this.#fold.state
     const inForce = this.rules.filter(({ rule }) => rule.takenBack === undefined)
-    const at = this.messages.at(-1)?.at
+    const begun = this.messages[0]?.at
     const [loaded, others] = [
-      inForce.filter((each) => isLoadedAt(each, at)),
-      inForce.filter((each) => !isLoadedAt(each, at)),
+      inForce.filter((each) => isLoaded(each, begun)),
+      inForce.filter((each) => !isLoaded(each, begun)),
     ]
     for (const { rule } of loaded) this.#seen(rule.id, { cycle, revision, presence: 'there' })
     const lines = linesOf({ summary: summaryInContext(this.#fold.state) })
-    if (lines.some((line) => line.trim() !== '')) this.#summaries.set(cycle, lines)
+    if (lines.some((line) => line.trim() !== '')) this.#summaries.set(revision, lines)
     for (const [index, found] of this.#context().find(others).entries()) {
       const { id = '' } = others[index]?.rule ?? {}
-      this.#seen(id, { cycle, revision, ...this.#read(id, cycle, found, lines) })
+      this.#seen(id, { cycle, revision, ...this.#read(id, revision, found, lines) })
     }
   }
 
   /** What a model read in a summary of which words alone say too little. */
-  #read(id: string, cycle: number, found: Found, lines: readonly string[]): Found {
-    const read = isUndecided(found) ? this.reviews.inSummary(id, cycle) : undefined
+  #read(id: string, revision: number, { isOfMessage, ...found }: Found, lines: readonly string[]): Found {
+    const read = isUndecided(found) ? this.reviews.inSummary(id, { revision }) : undefined
     if (read === undefined || read.presence === 'unclear') return found
+    // The model has read the summary alone.
+    if (read.presence === 'gone' && isOfMessage === true) return found
     const text = lines[(read.line ?? 0) - 1]?.trim() ?? ''
     return { presence: read.presence, ...(text === '' ? {} : { text: quote(text) }) }
   }

@@ -14,7 +14,8 @@ const MOST_TEXT = 120
 
 /** Whether the context of the model had the rule at a break, as a clause. */
 export function contextText({ presence, sinceCycle, text, loadedBy, changedAt }: ContextAtBreak): string {
-  if (changedAt !== undefined) return 'the file was changed later, so it may not have had the rule yet'
+  if (changedAt !== undefined)
+    return 'the file was changed after the session began, so the agent may not have had the rule'
   if (loadedBy !== undefined) return `${loadedBy} loads the file of the rule into every context`
   if (presence === 'there') return 'the rule was in the context'
   if (sinceCycle === undefined) return 'no message states the rule, so the context may have lacked it'

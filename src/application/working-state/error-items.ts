@@ -53,11 +53,16 @@ function explanationOf({ work, text }: Failure, messages: readonly ReportMessage
 const wordsIn = (command: string): ReadonlySet<string> =>
   new Set(withoutFolder(command).match(/[\p{L}\p{N}_./=-]{2,}/gu) ?? [])
 
-/** Whether a command is another attempt at the same: at least half of its words are the same. */
+/** The program of a command and what it does, as `npm run build`: its first plain words. */
+const actionOf = (words: ReadonlySet<string>): readonly string[] =>
+  [...words].filter((word) => /^\p{L}[\p{L}\p{N}-]+$/u.test(word)).slice(0, 3)
+
+/** Whether a command is another attempt at the same: it does the same, and more than half of its words are the same. */
 function isVariant(later: Work, failed: Work): boolean {
   if (later.query.use !== 'shell' || failed.query.use !== 'shell' || later.query.key === failed.query.key) return false
   const [a, b] = [wordsIn(later.query.subject), wordsIn(failed.query.subject)]
-  return [...a].filter((word) => b.has(word)).length * 2 >= Math.max(a.size, b.size)
+  if (!actionOf(b).every((word) => a.has(word))) return false
+  return [...a].filter((word) => b.has(word)).length * 2 > Math.max(a.size, b.size)
 }
 
 /** The attempt that worked after a failure: another form of the command, or the same one after changes of files. */

@@ -50,7 +50,8 @@ export const rulesReviewed = defineEvent({
       .array(
         z.object({
           rule: id,
-          cycle: count,
+          /** Revision of the event that completed the compaction. */
+          revision,
           presence: z.enum(['there', 'changed', 'gone', 'unclear']),
           line: count.optional(),
         }),

@@ -99,7 +99,7 @@ export interface ContextAtBreak {
   readonly text?: string
   /** The program that loads the file of the rule into every context, so that no message has to state it. */
   readonly loadedBy?: string
-  /** ISO 8601. The file of the rule was changed then, which is after the break: it may not have had the rule yet. */
+  /** ISO 8601. The file of the rule was changed then, after the session began: the agent may not have had the rule. */
   readonly changedAt?: string
 }
 

@@ -43,7 +43,7 @@ const ruleBreak = record({
     loadedBy: optional(z.string()).meta({
       description: 'The program that loads the file of the rule into every context',
     }),
-    changedAt: optional(time).meta({ description: 'The file of the rule was changed then, after the break' }),
+    changedAt: optional(time).meta({ description: 'The file of the rule was changed then, after the session began' }),
   }),
   failed: optional(z.literal(true)),
   noticed: optional(record({ by: oneOf('agent', 'user'), revision, messageId: z.string(), text: z.string() })),

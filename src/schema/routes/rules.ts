@@ -28,7 +28,7 @@ const files = z
         .meta({ description: 'The program that loads the file into every context' }),
       changedAt: time
         .optional()
-        .meta({ description: 'The last change of the file: an earlier call may not have had its rules' }),
+        .meta({ description: 'The last change of the file: a session that began before may not have had its rules' }),
     }),
   )
   .max(MOST_FILES)

@@ -14,8 +14,8 @@ import { withLedger } from '../session.js'
 import { shortIds } from '../short-ids.js'
 import { TITLE_CHARACTERS } from '../titles.js'
 
-const SESSIONS = 20
-/** More than that takes minutes to read. The newest session is imported whatever its size is. */
+const TRANSCRIPTS = 20
+/** More than that takes minutes to read. The newest one is imported whatever its size is. */
 const MOST_BYTES = 100_000_000
 const LISTED_SESSIONS = 5
 
@@ -26,16 +26,16 @@ export const start: CliCommand = {
   policy: true,
   options: {
     yes: toggle('Import without asking'),
-    sessions: text(`The most sessions to import, the newest first [default: ${String(SESSIONS)}]`),
+    transcripts: text(`The most transcripts to import, the newest first [default: ${String(TRANSCRIPTS)}]`),
     from: text('Only sessions of this program: claude-code, codex, pi …'),
   },
   examples: [
     ['$0 start', 'asks before it imports'],
-    ['$0 start --yes --from claude-code --sessions 100', 'more sessions, of one program'],
+    ['$0 start --yes --from claude-code --transcripts 100', 'more of them, of one program'],
   ],
   async run(args) {
     if (args.json) throw new LedgerError('Usage', 'start prints text only: use import, list and forgotten with --json')
-    const most = args.atLeastOne('sessions') ?? SESSIONS
+    const most = args.atLeastOne('transcripts') ?? TRANSCRIPTS
     await requireOwnLedger(args)
     const { checkProgram, discover, showDiscovered } = await import('../import/discover.js')
     checkProgram(args.text('from'))
@@ -46,12 +46,12 @@ export const start: CliCommand = {
     }
     const { chosen, all } = newest(found, most)
     await line(
-      `found ${many(all, 'session')} on this machine: ${found.map(({ title, files }) => `${title} ${count(files.length)}`).join(', ')}`,
+      `found ${many(all, 'transcript')} on this machine: ${found.map(({ title, files }) => `${title} ${count(files.length)}`).join(', ')}`,
     )
     if (!(await isWanted(args, chosen.length, all))) return
     const { importFound } = await import('../import/import-files.js')
     await importFound(args.flags, chosen)
-    const { sessions: _sessions, yes: _yes, from: _from, ...flags } = args.flags
+    const { transcripts: _transcripts, yes: _yes, from: _from, ...flags } = args.flags
     await withLedger(flags, { reads: true }, async ({ ledger }) => {
       await showLosses(ledger, all - chosen.length)
     })
@@ -75,17 +75,20 @@ function newest(
   most: number,
 ): { readonly chosen: readonly PlannedFile[]; readonly all: number } {
   const files = found.flatMap((each) => each.files).toSorted((a, b) => b.modifiedAtMs - a.modifiedAtMs)
-  let bytes = 0
-  const chosen = files.slice(0, most).filter((file, at) => {
-    bytes += file.bytes
-    return at === 0 || bytes <= MOST_BYTES
-  })
+  let left = MOST_BYTES
+  const chosen: PlannedFile[] = []
+  for (const file of files) {
+    if (chosen.length === most) break
+    if (chosen.length > 0 && file.bytes > left) continue
+    left -= file.bytes
+    chosen.push(file)
+  }
   return { chosen, all: files.length }
 }
 
 async function isWanted(args: CommandArgs, chosen: number, all: number): Promise<boolean> {
   const { confirmed } = await import('../confirm.js')
-  const which = chosen === all ? many(chosen, 'session') : `the newest ${count(chosen)}`
+  const which = chosen === all ? many(chosen, 'transcript') : `the newest ${count(chosen)}`
   if (args.is('yes') || (await confirmed(`Import ${which} into the ledger? The files are only read.`))) return true
   note(noteColours.dim(`nothing was imported; \`context-ledger start --yes\` imports ${which}`))
   return false
@@ -97,7 +100,10 @@ async function showLosses(ledger: Ledger, left: number): Promise<void> {
   const { conversations } = await withCatchUpProgress(ledger.admin.projections, () =>
     ledger.list({ sort: 'lost', countLost: true }),
   )
-  const compacted = conversations.filter(({ compactions }) => compactions > 0)
+  // Losses that were not counted before are counted while the list is read.
+  const compacted = conversations
+    .filter(({ compactions }) => compactions > 0)
+    .toSorted((a, b) => (b.lost ?? 0) - (a.lost ?? 0))
   const ids = shortIds(conversations.map(({ conversationId }) => conversationId))
   const idOf = ({ conversationId }: ConversationSummary): string => printable(ids.get(conversationId) ?? conversationId)
   const [first] = compacted
@@ -150,7 +156,7 @@ async function showNext(id: string, isCompacted: boolean, left: number): Promise
     ['rules check --all --agent-rules', 'which of your rules agents broke'],
     ['install', 'agents get such a note after each compaction'],
     ['page', 'the ledger in a browser'],
-    ...(left === 0 ? [] : ([['import --discover --yes', `the other ${many(left, 'session')}`]] as const)),
+    ...(left === 0 ? [] : ([['import --discover --yes', `the other ${many(left, 'transcript')}`]] as const)),
   ]
   await line(colours.bold('Next'))
   const width = Math.max(...rows.map(([words]) => words.length))

@@ -13,6 +13,8 @@ interface Places {
   readonly inProject: readonly (readonly string[])[]
   /** Directories in a project: every Markdown file in them counts. */
   readonly folders?: readonly string[]
+  /** Whether a line such as `@docs/rules.md` in a file inserts another one. */
+  readonly inserts?: true
   /** Whether it looks in every directory above the project, not only in those of its repository. */
   readonly looksAbove?: true
   /** Paths of the user, for all projects. Of each list, the first file that exists counts. */
@@ -23,6 +25,7 @@ const AGENTS = [['AGENTS.md']]
 const CLAUDE: Places = {
   inProject: [['CLAUDE.md'], ['.claude/CLAUDE.md'], ['CLAUDE.local.md']],
   folders: ['.claude/rules'],
+  inserts: true,
   looksAbove: true,
   ofUser: (environment, home) => [[join(agentFolders.claudeCode(environment, home), 'CLAUDE.md')]],
 }
@@ -41,6 +44,7 @@ const PLACES: Readonly<Record<string, Places>> = {
   'codex-exec': CODEX,
   gemini: {
     inProject: [['GEMINI.md']],
+    inserts: true,
     ofUser: (environment, home) => [[join(agentFolders.gemini(environment, home), 'GEMINI.md')]],
   },
   opencode: {
@@ -120,64 +124,67 @@ async function readText(path: string): Promise<{ readonly text: string; readonly
   }
 }
 
-/** A line of CLAUDE.md that inserts another file. */
+/** A line that inserts another file. */
 const INSERTED = /^@(?<path>[^\s@]+)$/u
+const FENCE = /^\s*(?:```|~~~)/u
 
 /** The files that a file inserts. Only those in its own directory: another one is not the project's. */
-const insertedIn = (path: string, text: string): string[] =>
-  text.split(/\r?\n/u).flatMap((line) => {
-    const named = INSERTED.exec(line.trim())?.groups?.['path']
-    if (named === undefined) return []
-    const inserted = join(dirname(path), named)
-    return isInFolder(inserted, dirname(path)) ? [inserted] : []
+function insertedIn(path: string, text: string): string[] {
+  let isCode = false
+  return text.split(/\r?\n/u).flatMap((line) => {
+    if (FENCE.test(line)) isCode = !isCode
+    const named = isCode ? undefined : INSERTED.exec(line.trim())?.groups?.['path']
+    const inserted = named === undefined ? undefined : join(dirname(path), named)
+    return inserted !== undefined && isInFolder(inserted, dirname(path)) ? [inserted] : []
   })
+}
 
-/** Reads a file and the files that it inserts, each once. */
-async function readWith(
-  path: string,
-  nameOf: (path: string) => string,
-  found: Map<string, RuleFile>,
-  by: string,
-): Promise<void> {
-  if (found.has(path)) return
-  const read = await readText(path)
-  if (read === undefined) return
-  found.set(path, { name: nameOf(path), ...read, loadedBy: by })
-  for (const inserted of insertedIn(path, read.text)) await readWith(inserted, nameOf, found, by)
+const FRONT_MATTER = /^---\r?\n(?<fields>[^]*?)\r?\n---/u
+/** Fields by which Cursor, Copilot and Claude Code limit a file to some paths, or leave it to the model. */
+const LIMITED = /^(?:globs|paths|applyTo):\s*(?!["']?\*\*(?:\/\*)?["']?\s*$)\S|^paths:\s*$|^alwaysApply:\s*false/imu
+
+/** Whether a program loads a file only for some work. */
+const isLimited = (text: string): boolean => {
+  const fields = FRONT_MATTER.exec(text)?.groups?.['fields'] ?? ''
+  return LIMITED.test(fields) && !/^alwaysApply:\s*true/imu.test(fields)
 }
 
 /**
- * The rule files that the program of a session loads, those of the user first. Nothing if its program has none, or the
- * project is not on this machine.
+ * The rule files that the program of a session loads into every context, by their paths, those of the user first. Nothing
+ * if the program has none, or if its project is not on this machine.
  */
 export async function agentRuleFiles(
   { program = '', project }: AgentSession,
   environment: Environment,
   home: string,
-): Promise<readonly RuleFile[]> {
+): Promise<ReadonlyMap<string, RuleFile>> {
   const places = PLACES[program]
-  if (places === undefined) return []
-  const nameOf = (path: string): string => {
-    const [folder, beginning] =
-      project !== undefined && isInFolder(path, project)
-        ? [project, '']
-        : isInFolder(path, home)
-          ? [home, '~']
-          : ['', '']
-    return (folder === '' ? path : join(beginning, relative(folder, path))).split(sep).join('/')
-  }
   const found = new Map<string, RuleFile>()
+  if (places === undefined || project === undefined || !(await isThere(project))) return found
+  const nameOf = (path: string): string => {
+    const shown = isInFolder(path, project)
+      ? relative(project, path)
+      : isInFolder(path, home)
+        ? join('~', relative(home, path))
+        : path
+    return shown.split(sep).join('/')
+  }
+  const readWith = async (path: string): Promise<void> => {
+    const read = found.has(path) ? undefined : await readText(path)
+    if (read === undefined || isLimited(read.text)) return
+    found.set(path, { name: nameOf(path), ...read, loadedBy: titleOfProgram(program) })
+    if (places.inserts === true) for (const inserted of insertedIn(path, read.text)) await readWith(inserted)
+  }
   const take = async (paths: readonly string[]): Promise<void> => {
     for (const path of paths) {
-      await readWith(path, nameOf, found, titleOfProgram(program))
+      await readWith(path)
       if (found.has(path)) return
     }
   }
   for (const paths of places.ofUser?.(environment, home) ?? []) await take(paths)
-  if (project === undefined) return [...found.values()]
   for (const folder of (await foldersAbove(project, places.looksAbove === true)).toReversed()) {
     for (const names of places.inProject) await take(names.map((name) => join(folder, name)))
     for (const name of places.folders ?? []) for (const path of await filesIn(join(folder, name))) await take([path])
   }
-  return [...found.values()]
+  return found
 }

@@ -1,4 +1,5 @@
 /** Reads and checks the rules of conversations with the rule files that their agents load by themselves. */
+import { resolve } from 'node:path'
 import { homeFolder } from '../../../lib/user-folders.js'
 import type { CheckRulesOptions, ConversationSummary, Ledger, RuleFile, RuleTotals } from '../../../library/ledger.js'
 import { withCatchUpProgress } from '../catching-up.js'
@@ -16,16 +17,24 @@ async function sessionsOf(ledger: Ledger, conversationId: string | undefined): P
     : conversations.filter((session) => session.conversationId === conversationId)
 }
 
-/** The named rule files, and those of the agent under other names. */
+/** The named rule files and those of the agent, each once. A file that is both is loaded by the agent. */
 async function filesWith(
   session: ConversationSummary,
   named: readonly RuleFile[],
   onNone?: (session: ConversationSummary) => void,
 ): Promise<readonly RuleFile[]> {
+  const ofAgent = new Map(await agentRuleFiles(session, process.env, homeFolder()))
+  if (ofAgent.size === 0) onNone?.(session)
+  const both = named.map((file) => {
+    const path = resolve(file.name)
+    const { loadedBy, changedAt } = ofAgent.get(path) ?? {}
+    ofAgent.delete(path)
+    return loadedBy === undefined ? file : { ...file, loadedBy, changedAt }
+  })
   const names = new Set(named.map(({ name }) => name))
-  const ofAgent = await agentRuleFiles(session, process.env, homeFolder())
-  if (ofAgent.length === 0) onNone?.(session)
-  return [...named, ...ofAgent.filter(({ name }) => !names.has(name))]
+  // Ids of rules begin with the name of the file.
+  const others = Array.from(ofAgent, ([path, file]) => (names.has(file.name) ? { ...file, name: path } : file))
+  return [...both, ...others]
 }
 
 /** Says why a session has no rule files of its agent. */
@@ -55,12 +64,18 @@ export async function withAgentRules(
 export async function checkWithAgentRules(
   ledger: Ledger,
   conversationId: string | undefined,
-  { files: named = [], ...options }: CheckRulesOptions,
+  { files: named = [], onConversation, ...options }: CheckRulesOptions,
 ): Promise<RuleTotals> {
   const totals = { conversations: 0, rules: 0, judged: 0, broken: 0, breaks: 0, withoutRule: 0 }
   for (const session of await sessionsOf(ledger, conversationId)) {
     const files = await filesWith(session, named, conversationId === undefined ? undefined : noteNone)
-    const found = await ledger.rules.check(session.conversationId, { ...options, files })
+    const found = await ledger.rules.check(session.conversationId, {
+      ...options,
+      files,
+      // Of many conversations, those without a rule are not shown.
+      onConversation: (check) =>
+        conversationId === undefined && check.rules.length === 0 ? undefined : onConversation?.(check),
+    })
     totals.conversations += found.conversations
     totals.rules += found.rules
     totals.judged += found.judged
