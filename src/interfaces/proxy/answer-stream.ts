@@ -66,14 +66,17 @@ interface AnswerSource {
   readonly abort: AbortController
   /** Called after each chunk. */
   readonly onChunk: () => void
-  /** Called once with how the answer ended. The end of the client's answer waits for the result. */
-  readonly onEnd: (ending: AnswerEnding) => Promise<void> | undefined
+  /**
+   * Called once with how the answer ended. The end of the client's answer waits for the result: if it is false, the
+   * answer breaks off. The result never rejects.
+   */
+  readonly onEnd: (ending: AnswerEnding) => Promise<boolean> | undefined
 }
 
 /** Reads an answer chunk by chunk into a sink. Returns the function to call if the client disconnects. */
 export function readAnswerInto({ incoming, copy, abort, onChunk, onEnd }: AnswerSource, sink: Sink): () => void {
   let isEnded = false
-  const end = (ending: AnswerEnding): Promise<void> | undefined => {
+  const end = (ending: AnswerEnding): Promise<boolean> | undefined => {
     isEnded = true
     return onEnd(ending)
   }
@@ -90,12 +93,8 @@ export function readAnswerInto({ incoming, copy, abort, onChunk, onEnd }: Answer
     if (recording === undefined) sink.end()
     else
       void (async (): Promise<void> => {
-        try {
-          await recording
-          sink.end()
-        } catch {
-          sink.breakOff()
-        }
+        if (await recording) sink.end()
+        else sink.breakOff()
       })()
   })
   const onBroken = (): void => {

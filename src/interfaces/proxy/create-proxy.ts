@@ -43,6 +43,23 @@ export interface Proxy {
 
 const APIS: readonly Api[] = [chatCompletions, openaiResponses, anthropicMessages]
 
+/** The API of a request by its path. Servers accept other spellings of a path, for example with a slash at its end. */
+function apiOf(pathname: string): Api | undefined {
+  const path = plainPath(pathname)
+  return APIS.find((each) => each.matches(path))
+}
+
+/** The usual spelling of a path: decoded, in lower case, with single slashes, and without one at its end. */
+function plainPath(pathname: string): string {
+  let decoded = pathname
+  try {
+    decoded = decodeURIComponent(pathname)
+  } catch {
+    // A path that cannot be decoded is compared as it is.
+  }
+  return decoded.toLowerCase().replaceAll(/\/+/gu, '/').replace(/\/$/u, '')
+}
+
 const isCaller = (value: unknown): value is Caller =>
   typeof value === 'object' && value !== null && 'mayUse' in value && typeof value.mayUse === 'function'
 
@@ -71,7 +88,7 @@ class RequestHandler {
 
   async handle(request: Request, environment: unknown): Promise<Response> {
     const url = new URL(request.url)
-    const api = request.method === 'POST' ? APIS.find((each) => each.matches(url.pathname)) : undefined
+    const api = request.method === 'POST' ? apiOf(url.pathname) : undefined
     // After status 426 Codex uses HTTP immediately; after any other status it retries for seconds.
     if (/^websocket$/iu.test(request.headers.get('upgrade') ?? ''))
       return errorResponse(
@@ -107,7 +124,7 @@ class RequestHandler {
     } catch (error) {
       closeExchange(prepared, false)
       prepared.start?.start()
-      const message = `upstream does not answer: ${sentenceOf(error)}`
+      const message = `the request to upstream failed: ${sentenceOf(error)}`
       return errorResponse(api ?? chatCompletions, 502, message, 'UpstreamUnreachable')
     }
     if (buffered === undefined) return await this.delivery.streamAnswer(api, client, prepared, incoming)
@@ -143,7 +160,7 @@ export function createProxy(options: ProxyOptions): Proxy {
   // Without this the framework writes the stack to standard error.
   app.onError((error, context) => {
     handler.state.reportProblem(error)
-    const api = APIS.find((each) => each.matches(context.req.path)) ?? chatCompletions
+    const api = apiOf(context.req.path) ?? chatCompletions
     return errorResponse(api, 500, 'internal error of the proxy: see its log', 'Bug')
   })
   return {

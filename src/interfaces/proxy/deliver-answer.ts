@@ -40,14 +40,16 @@ export class AnswerDelivery {
   ): Promise<Response> {
     const status = incoming.statusCode ?? 502
     const unread = isCut || !isSuccess(status) ? undefined : unreadable
-    const isRecorded =
+    const recording =
       record === undefined || !isSuccess(status)
-        ? true
-        : await record.recordAnswer(
+        ? Promise.resolve(true)
+        : record.recordAnswer(
             Promise.resolve(unread === undefined ? answer : { unreadable: unread }),
             isCut ? 'cut-off' : 'complete',
             reads.length === 0 ? {} : { memoryReads: reads },
           )
+    this.state.trackPending(recording)
+    const isRecorded = await recording
     if (unread !== undefined) this.state.reportProblem(unreadableAnswer(unread, record?.conversationId))
     const head = { outgoing, incoming, status, headers: answerHeaders(incoming, record ?? BYPASSED, unread) }
     if (isCut || (!isRecorded && this.state.failsClosed)) return sendBrokenOff(head, bytes)
@@ -102,14 +104,14 @@ export class AnswerDelivery {
   }
 
   /**
-   * Returns the function that records an answer at its end. With `fail: 'closed'` its result rejects if the answer could
+   * Returns the function that records an answer at its end. With `fail: 'closed'` its result is false if the answer could
    * not be recorded, and the end of the client's answer waits for it.
    */
   private answerRecording(
     copy: AnswerCopy | undefined,
     prepared: PreparedRequest,
     outgoing: ServerResponse | undefined,
-  ): (ending: AnswerEnding) => Promise<void> | undefined {
+  ): (ending: AnswerEnding) => Promise<boolean> | undefined {
     const { recording, record, start } = prepared
     let onRecorded: () => void = () => undefined
     if (copy !== undefined)
@@ -138,14 +140,13 @@ export class AnswerDelivery {
         record === undefined
           ? recording.then((known) => known.recordAnswer(answer, ending))
           : record.recordAnswer(answer, ending)
-      const finished = (async (): Promise<void> => {
-        const isRecorded = await stored
-        onRecorded()
-        if (!isRecorded && this.state.failsClosed) throw new Error('the answer could not be recorded')
-      })()
-      if (this.state.failsClosed) return finished
-      finished.catch(this.state.reportProblem)
-      return undefined
+      const isStored = stored
+        .catch((error: unknown) => {
+          this.state.reportProblem(error)
+          return false
+        })
+        .finally(onRecorded)
+      return this.state.failsClosed ? isStored : undefined
     }
   }
 }

@@ -42,6 +42,9 @@ export interface PreparedRequest {
   readonly memory?: { readonly body: Fields; readonly tool: AgentTool }
 }
 
+const UNREADABLE =
+  'the request cannot be read as one of this API and so cannot be recorded: it was not sent. Check its body and its content encoding'
+
 /** Closes the exchange of a request. */
 export function closeExchange({ exchange }: PreparedRequest, isAnswered: boolean): void {
   if (exchange !== undefined) exchange.state = isAnswered ? 'answered' : 'failed'
@@ -112,7 +115,10 @@ export class RequestPreparation {
     const unlessLeft = await readRequest(api, bytes, request.headers, this.state)
     if (E.isLeft(unlessLeft)) {
       const { left } = unlessLeft
-      if (left !== undefined && this.state.failsClosed) return errorResponse(api, 413, left.message, left.kind)
+      if (this.state.failsClosed)
+        return left === undefined
+          ? errorResponse(api, 400, UNREADABLE, 'RequestUnreadable')
+          : errorResponse(api, 413, left.message, left.kind)
       if (left !== undefined) this.state.reportProblem(left)
       return { body: bytes }
     }

@@ -78,8 +78,8 @@ export class ProxyState {
 
   /** Makes `settled` wait for this work. */
   trackPending(work: Promise<unknown>): void {
-    this.pending.add(work)
-    void work.finally(() => this.pending.delete(work))
+    const tracked: Promise<unknown> = work.catch(this.reportProblem).finally(() => this.pending.delete(tracked))
+    this.pending.add(tracked)
   }
 
   /** Resolves when all answers so far are recorded. */

@@ -47,7 +47,7 @@ export function eventStream(
 
   /** Ends the connection. The client reconnects and resumes after its last event. */
   function cutOff(controller: ReadableStreamDefaultController<Uint8Array>, error: unknown): void {
-    void end()
+    end().catch(onProblem)
     // Node's stream is closed if there is one. An error of it would be printed to standard error with its stack.
     if (outgoing !== undefined && isServerResponse(outgoing)) outgoing.destroy()
     else controller.error(error)
