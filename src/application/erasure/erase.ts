@@ -16,6 +16,7 @@ import { isSummaryUnit } from '../../domain/events/texts.js'
 import { hashOf } from '../../domain/values/hash.js'
 import type { CommandFailure, Conversations } from '../recording/handle-command.js'
 import type { Log } from '../recording/load-conversation.js'
+import { redactErasureTexts } from '../recording/redaction.js'
 import { decodeEvent, isOfType } from '../recording/read-event.js'
 import type { TextKeys } from '../sealing/text-keys.js'
 import { hasCopies, planConversation, type ConversationPlan, type MessageChoice } from './plan.js'
@@ -391,10 +392,11 @@ export async function erase(
   const { erasureId = parts.clock.newId() } = options
   // Copies cannot be found without the rows. That must be known before something is destroyed.
   await parts.bringRowsToHead()
+  const redacted = await redactErasureTexts(parts.log, request)
   const noted =
-    request.scope === 'subject'
-      ? await notePerson(parts, { ...request, erasureId })
-      : await note(parts, request, erasureId, conversationIds)
+    redacted.scope === 'subject'
+      ? await notePerson(parts, { ...redacted, erasureId })
+      : await note(parts, redacted, erasureId, conversationIds)
   return await new Erasure(parts, provenance, options).run(noted)
 }
 

@@ -25,8 +25,16 @@ export interface RedactedCommands {
   readonly replacements: Replacements
 }
 
-/** Whether a command has texts from outside. Others refer only to recorded events. */
-const HAS_TEXT: Readonly<Record<Command['type'], boolean>> = {
+/** The fields of an erasure that its caller fills in freely. */
+const ERASURE_TEXTS = ['reason', 'legalBasis'] as const
+/** Fields with ids of messages. A message that was recorded before redaction keeps its id. */
+const MESSAGE_IDS: ReadonlySet<string> = new Set(['messageId', 'messageIds'])
+
+/**
+ * True if all strings of the command are redacted, except the ids of recorded messages. Set it for each command with a
+ * field that a caller or a model fills in freely. A list names the only such fields of a command, at any depth.
+ */
+const HAS_TEXT: Readonly<Record<Command['type'], boolean | readonly string[]>> = {
   Configure: false,
   Expect: false,
   AppendMessages: true,
@@ -54,8 +62,8 @@ const HAS_TEXT: Readonly<Record<Command['type'], boolean>> = {
   AddRule: true,
   RecordRuleReview: false,
   ExpectNoErasure: false,
-  RequestErasure: false,
-  CompleteErasure: false,
+  RequestErasure: ERASURE_TEXTS,
+  CompleteErasure: ERASURE_TEXTS,
 }
 
 /** The redactors of a log, by their settings. */
@@ -164,9 +172,13 @@ async function redactCommand(redactor: Redactor, state: RedactedState, command: 
     }
     return { value: { ...command, messages }, replacements }
   }
-  if (HAS_TEXT[command.type]) return redactor.json(command)
   const live = [state.leading, state.retained, state.window]
   const isLive = (id: string): boolean => live.some((messages) => messages.some(({ messageId }) => messageId === id))
+  const texts = HAS_TEXT[command.type]
+  if (typeof texts !== 'boolean')
+    return redactor.json(command, (field) => field === undefined || !texts.includes(field))
+  if (texts)
+    return redactor.json(command, (field, text) => field !== undefined && MESSAGE_IDS.has(field) && isLive(text))
   const value = ((): Command => {
     if (command.type === 'WithdrawMessages')
       return { ...command, messageIds: command.messageIds.map((id) => recordedId(redactor, isLive, id)) }
@@ -175,6 +187,14 @@ async function redactCommand(redactor: Redactor, state: RedactedState, command: 
     return command
   })()
   return { value, replacements: NOTHING }
+}
+
+/** The reason of an erasure and its legal basis, without secrets, by the rules that hold in every conversation. */
+export async function redactErasureTexts<Request extends object>(log: Log, request: Request): Promise<Request> {
+  const redactor = await redactorFor(log, undefined)
+  if (E.isLeft(redactor) || redactor.right === undefined) return request
+  const texts: readonly string[] = ERASURE_TEXTS
+  return redactor.right.json(request, (field) => field === undefined || !texts.includes(field)).value
 }
 
 /** Redacts the commands of one call for a conversation, and their provenance. */

@@ -66,6 +66,15 @@ function encodedLike(original: string, decoded: string): string {
   return lines.join(lineBreak[0])
 }
 
+/** Whether the text of a field stays as it is. An element of a list has the name of the list. */
+type KeepsText = (field: string | undefined, text: string) => boolean
+
+/** One redaction of a JSON value. */
+interface JsonRedaction {
+  readonly replacements: Map<string, readonly SecretMark[]>
+  readonly keeps: KeepsText | undefined
+}
+
 /** Finds and replaces secrets by the program's rules and those of one policy. */
 export class Redactor {
   private constructor(
@@ -180,29 +189,28 @@ export class Redactor {
   /**
    * Redacts all texts of a value that is JSON, or has values without a JSON form, which stay as they are. Unchanged
    * parts are the same objects as before.
+   * @param keeps texts that stay, by the name of their field
    */
-  json<Value>(value: Value): Redacted<Value> {
+  json<Value>(value: Value, keeps?: KeepsText): Redacted<Value> {
     const replacements = new Map<string, readonly SecretMark[]>()
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only texts change, and stay texts
-    return { value: this.redactValue(value, replacements, undefined) as Value, replacements }
+    return { value: this.redactValue(value, { replacements, keeps }, undefined) as Value, replacements }
   }
 
-  private redactValue(
-    value: unknown,
-    replacements: Map<string, readonly SecretMark[]>,
-    key: string | undefined,
-  ): unknown {
-    if (typeof value === 'string') return this.redactField(key, value, replacements)
+  private redactValue(value: unknown, run: JsonRedaction, key: string | undefined): unknown {
+    const { replacements, keeps } = run
+    if (typeof value === 'string')
+      return keeps?.(key, value) === true ? value : this.redactField(key, value, replacements)
     if (typeof value !== 'object' || value === null) return value
     if (Array.isArray(value)) {
-      const redacted = value.map((each: unknown) => this.redactValue(each, replacements, key))
+      const redacted = value.map((each: unknown) => this.redactValue(each, run, key))
       return redacted.some((each, at) => each !== value[at]) ? redacted : value
     }
     const prototype: unknown = Object.getPrototypeOf(value)
     if (prototype !== Object.prototype && prototype !== null) return value
     let changed = false
     const entries = Object.entries(value).map(([name, field]): [string, unknown] => {
-      const next = this.redactValue(field, replacements, name)
+      const next = this.redactValue(field, run, name)
       const nextName = this.redactText(name, replacements)
       changed ||= next !== field || nextName !== name
       return [nextName, next]
