@@ -149,6 +149,27 @@ describe('the hash chain', () => {
     expect(problems[0]).toMatchObject({ rule: 'hash', detail: expect.stringContaining('metadata') })
   })
 
+  it('an event with damaged metadata is one problem, and the intact event after it is none', async () => {
+    const harness = createHarness()
+    await harness.appended(talk(5))
+    const problems = await problemsOf(
+      harness,
+      tampered(harness.store, (stored) => (stored.revision === 2 ? { ...stored, metadata: '{' } : stored)),
+    )
+    expect(problems.map(({ rule, revision }) => [rule, revision])).toEqual([['readable', 2]])
+  })
+
+  it('lists at most 100 problems of a stream, and says that there are more', async () => {
+    const harness = createHarness()
+    await harness.appended(talk(120))
+    const problems = await problemsOf(
+      harness,
+      tampered(harness.store, (stored) => ({ ...stored, metadata: '{' })),
+    )
+    expect(problems.length).toBe(100)
+    expect(problems.filter(({ detail }) => detail.includes('further problems')).length).toBe(1)
+  })
+
   it('reveals two events swapped in the order of the log', async () => {
     const harness = createHarness()
     await harness.appended(talk(4))
@@ -370,6 +391,26 @@ describe('forged events with a valid hash chain', () => {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each row knows its own fact
     const { problems, revision } = await forgedEvent(type, change as never, cycle)
     expect(problems).toContainEqual(expect.objectContaining({ stream: STREAM, revision, rule }))
+  })
+
+  it('a prune that removes a pinned message', async () => {
+    const real = createHarness({ policy: SMALL })
+    await cycle(real)
+    const batch = (await real.events()).find((event) => event.type === 'BatchArchived')
+    const messageId = batch?.data.messageIds[0] ?? ''
+    const pinned = await forged(
+      (await real.events()).map(
+        () =>
+          ({ event }: { event: Forgery }) =>
+            event.data.type === 'MessageAppended' && event.data.data.messageId === messageId
+              ? { data: { ...event.data, data: { ...event.data.data, pinned: true as const } } }
+              : event,
+      ),
+      cycle,
+    )
+    expect(await problemsOf(pinned)).toContainEqual(
+      expect.objectContaining({ rule: 'coverage', detail: `prunes message ${messageId}, which is pinned` }),
+    )
   })
 
   it('a result without a call is not a problem; a message that is recorded twice is', async () => {

@@ -15,7 +15,7 @@ import type { RecordedEvent, ReplacementType } from '../../domain/events/index.j
 import { findEstimator } from '../recording/estimators.js'
 import { conversationStream, editionStream } from '../../domain/values/ids.js'
 import { isSummarized, type RequestWatch } from './check-requests.js'
-import { closesBooks, restoredLaws } from './origin-laws.js'
+import { isCheckpoint, restoredLaws } from './origin-laws.js'
 import { coverageLaws, CycleWatch, unknownEstimator } from './cycle-laws.js'
 import { ErasureWatch } from './erasure-laws.js'
 import { eventLaws, type Finding } from './event-laws.js'
@@ -31,6 +31,8 @@ export class ConversationCheck {
   /** Ids of events that may be duplicates. */
   private readonly possibleDuplicates = new Set<string>()
   private stopped = false
+  /** True if a text that this check has read was erased before its end. The state at the end then has that text. */
+  isErasedMeanwhile = false
 
   constructor(
     private readonly conversationId: string,
@@ -71,7 +73,7 @@ export class ConversationCheck {
     if (isOfType(event, 'MessageAppended') && this.ids.add(event.id)) this.possibleDuplicates.add(event.id)
     const before = this.state
     this.fold.take(event)
-    if (closesBooks(event) || isOfType(event, 'ConversationConfigured')) this.requests.follow(this.state)
+    if (isCheckpoint(event) || isOfType(event, 'ConversationConfigured')) this.requests.follow(this.state)
     if (isReplacement(event)) return this.replacement(before, event)
     this.report.addFindings(this.laws(before, event), event.revision)
     return isSummarized(event) ? this.summary(before, event) : undefined
@@ -122,12 +124,23 @@ export class ConversationCheck {
     }
   }
 
+  /** Whether the message at a revision can be read with the keys that exist now. */
+  private async isReadable(revision: number): Promise<boolean> {
+    this.log.keys?.forget(this.conversationId)
+    const [stored] = await this.log.store.readRevisions(conversationStream(this.conversationId), [revision])
+    const event = stored === undefined ? undefined : await decodeEvent(stored, this.log)
+    const isReadable = event !== undefined && isOfType(event, 'MessageAppended') && event.data.erased !== true
+    this.isErasedMeanwhile ||= !isReadable
+    return isReadable
+  }
+
   /** @param last revision of the last event */
   async end(last: number): Promise<void> {
     if (this.stopped) return
     const { keys } = this.log
     const missing = keys === undefined ? [] : await this.erasures.missingMarks(keys)
-    this.report.addFindings([...this.cycles.end(this.state), ...this.erasures.end(), ...missing], last)
+    const erasures = await this.erasures.end(async (revision) => await this.isReadable(revision))
+    this.report.addFindings([...this.cycles.end(this.state), ...erasures, ...missing], last)
     await this.twice()
   }
 

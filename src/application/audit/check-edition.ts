@@ -8,7 +8,7 @@ import { seeConversation } from '../../domain/conversation/see-conversation.js'
 import type { RecordedEvent } from '../../domain/events/index.js'
 import { findEstimator } from '../recording/estimators.js'
 import { isSummarized, type RequestWatch } from './check-requests.js'
-import { closesBooks } from './origin-laws.js'
+import { isCheckpoint } from './origin-laws.js'
 import { coverageLaws, CycleWatch, unknownEstimator } from './cycle-laws.js'
 import { eventLaws, type Finding } from './event-laws.js'
 import { isOfType, isReplacement, isUnreadableEvent } from '../recording/read-event.js'
@@ -112,7 +112,7 @@ export class EditionCheck {
     if (isOfType(event, 'EditionAdvanced')) findings.push(...(await this.advance(event)))
     const before = this.state
     this.state = evolve(before, event)
-    if (closesBooks(event) || isOfType(event, 'EditionStarted')) this.requests.follow(this.state)
+    if (isCheckpoint(event) || isOfType(event, 'EditionStarted')) this.requests.follow(this.state)
     if (isOfType(event, 'EditionStarted')) findings.push(...this.started(event))
     else if (!isOfType(event, 'EditionAdvanced', 'EditionCompared', 'EditionDropped'))
       findings.push(...this.compacted(before, event))

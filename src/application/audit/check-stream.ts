@@ -25,6 +25,8 @@ export class StreamCheck {
   sound = true
   private next = 0
   private previousHash = GENESIS_HASH
+  /** False after an event whose metadata cannot be read: its hash is not known. */
+  private isPreviousKnown = true
   private previousTime = ''
   private previousPosition = -1
   private keys: ConversationKeys | undefined
@@ -57,8 +59,9 @@ export class StreamCheck {
   }
 
   /**
-   * Decodes the next event; undefined if it cannot be trusted or read. Asynchronous only for a body outside the log or
-   * a new cause.
+   * Decodes the next event; undefined if it cannot be trusted or read. Returns a promise only if the event needs I/O: its
+   * body is stored outside the log, its cause was not looked up yet, or the keys of the stream were not read yet or are
+   * older than the event.
    */
   event(stored: StoredEvent): RecordedEvent | undefined | Promise<RecordedEvent | undefined> {
     const { revision } = stored
@@ -81,11 +84,14 @@ export class StreamCheck {
       )
     this.previousPosition = stored.position
     const read = readMetadata(stored)
-    if (E.isLeft(read)) return this.broken('readable', read.left.detail, revision)
+    if (E.isLeft(read)) {
+      this.isPreviousKnown = false
+      return this.broken('readable', read.left.detail, revision)
+    }
     const { metadata, asRecorded } = read.right
     const { previousHash, hash, recordedAt, causationId, correlationId } = metadata
     // After a gap the chain cannot match; the gap is reported already.
-    if (revision === expected && previousHash !== this.previousHash)
+    if (revision === expected && this.isPreviousKnown && previousHash !== this.previousHash)
       this.broken('hash', 'does not chain to the event before it', revision)
     if (eventHash(stored, metadata) !== hash)
       this.broken('hash', `this ${stored.type} is not what was recorded: its hash differs`, revision)
@@ -94,6 +100,7 @@ export class StreamCheck {
     if (recordedAt < this.previousTime)
       this.report.add('time', `is recorded at ${recordedAt}, before its predecessor at ${this.previousTime}`, revision)
     this.previousHash = hash
+    this.isPreviousKnown = true
     this.previousTime = recordedAt
     const cause = causationId === correlationId || this.causes.has(causationId) ? undefined : causationId
     const isOpenedLater = isSealed(stored) && this.keys === undefined
@@ -118,9 +125,9 @@ export class StreamCheck {
   }
 
   /** Reads the keys of the stream's texts. Returns the problem if they are lost. */
-  private async readKeys(): Promise<string | undefined> {
+  private async readKeys(isAfresh = false): Promise<string | undefined> {
     const owner = keyOwner(this.report.stream)
-    if (this.keys !== undefined || this.log.keys === undefined || owner === undefined) return undefined
+    if ((this.keys !== undefined && !isAfresh) || this.log.keys === undefined || owner === undefined) return undefined
     try {
       this.keys = await this.log.keys.reload(owner)
       return undefined
@@ -147,8 +154,29 @@ export class StreamCheck {
     stored: StoredEvent,
     metadata: RecordedEvent['metadata'],
     body: string | undefined,
-  ): RecordedEvent | undefined {
+  ): RecordedEvent | undefined | Promise<RecordedEvent | undefined> {
     const decoded = decodeWith(stored, metadata, body, this.keys?.open)
+    // Another process recorded the event with keys that were created after these were read.
+    return this.keys?.isOutdated === true
+      ? this.readWithNewKeys(stored, metadata, body)
+      : this.decodedEvent(stored, decoded, body)
+  }
+
+  private async readWithNewKeys(
+    stored: StoredEvent,
+    metadata: RecordedEvent['metadata'],
+    body: string | undefined,
+  ): Promise<RecordedEvent | undefined> {
+    const problem = await this.readKeys(true)
+    if (problem !== undefined) return this.broken('readable', problem, stored.revision)
+    return this.decodedEvent(stored, decodeWith(stored, metadata, body, this.keys?.open), body)
+  }
+
+  private decodedEvent(
+    stored: StoredEvent,
+    decoded: ReturnType<typeof decodeWith>,
+    body: string | undefined,
+  ): RecordedEvent | undefined {
     if (E.isLeft(decoded)) return this.broken('readable', decoded.left.detail, stored.revision)
     const event = decoded.right
     const id =

@@ -10,7 +10,7 @@ import { isRegisteredEstimator } from '../recording/estimators.js'
 import { isOfType, isReplacement } from '../recording/read-event.js'
 import { ContextWatch } from './context-laws.js'
 import type { Finding } from './event-laws.js'
-import { closesBooks, originLaws, type ArchivedEvent, type OriginEvent } from './origin-laws.js'
+import { isCheckpoint, originLaws, type ArchivedEvent, type OriginEvent } from './origin-laws.js'
 
 /** The problem with an estimator that this program does not have. */
 export const unknownEstimator = (estimator: string): Finding[] =>
@@ -55,7 +55,7 @@ export class CycleWatch {
   /** Takes the next event of the stream. */
   take(before: Conversation, after: Conversation, event: RecordedEvent): Finding[] {
     const order = this.archiveOrder(before, event)
-    if (closesBooks(event)) return [...order, ...this.origin(before, after, event)]
+    if (isCheckpoint(event)) return [...order, ...this.origin(before, after, event)]
     if (isOfType(event, 'BatchArchived')) this.archived.push(event)
     else if (this.archived.length > 0) this.archived = []
     return [...order, ...this.follow(before, after, event)]

@@ -7,7 +7,8 @@ import type { Finding } from './event-laws.js'
 /** Follows the erasures of one conversation. */
 export class ErasureWatch {
   private readonly erased = new Set<string>()
-  private readonly readable = new Set<string>()
+  /** Revisions of the messages that were readable when they were read. */
+  private readonly readable = new Map<string, number>()
   /** Messages by the erasures that name them. */
   private readonly requested = new Map<string, readonly string[]>()
   private readonly completed = new Set<string>()
@@ -18,15 +19,22 @@ export class ErasureWatch {
     if (isOfType(event, 'MessageAppended')) {
       const { messageId, erased } = event.data
       if (erased === true) this.erased.add(messageId)
-      else this.readable.add(messageId)
+      else this.readable.set(messageId, event.revision)
     } else if (isOfType(event, 'ErasureRequested')) {
       const { erasureId, messages, fingerprints, subject } = event.data
-      this.requested.set(erasureId, messages?.map(({ messageId }) => messageId) ?? [...this.erased, ...this.readable])
+      this.requested.set(
+        erasureId,
+        messages?.map(({ messageId }) => messageId) ?? [...this.erased, ...this.readable.keys()],
+      )
       this.marks.set(erasureId, { fingerprints, subject })
     } else if (isOfType(event, 'ErasureCompleted')) this.completed.add(event.data.erasureId)
   }
 
-  end(): Finding[] {
+  /**
+   * @param isReadable whether the message at a revision can be read now: an erasure may have been completed since it was
+   *   read
+   */
+  async end(isReadable: (revision: number) => Promise<boolean>): Promise<Finding[]> {
     const named = new Set([...this.requested.values()].flat())
     const unnamed = [...this.erased].find((messageId) => !named.has(messageId))
     const findings: Finding[] = []
@@ -36,10 +44,8 @@ export class ErasureWatch {
         detail: `cannot read message ${unnamed}, which no erasure names: its key is lost`,
       })
     for (const [erasureId, messageIds] of this.requested) {
-      const back = this.completed.has(erasureId)
-        ? messageIds.find((messageId) => this.readable.has(messageId))
-        : undefined
-      if (back !== undefined)
+      const back = await this.firstReadable(messageIds, isReadable)
+      if (back !== undefined && this.completed.has(erasureId))
         findings.push({ rule: 'erasure', detail: `can read message ${back}, which erasure ${erasureId} has erased` })
       if (!this.completed.has(erasureId))
         findings.push({
@@ -49,6 +55,17 @@ export class ErasureWatch {
         })
     }
     return findings
+  }
+
+  private async firstReadable(
+    messageIds: readonly string[],
+    isReadable: (revision: number) => Promise<boolean>,
+  ): Promise<string | undefined> {
+    for (const messageId of messageIds) {
+      const revision = this.readable.get(messageId)
+      if (revision !== undefined && (await isReadable(revision))) return messageId
+    }
+    return undefined
   }
 
   /** Marks that are missing in the tables: an import could then record erased texts again. */

@@ -30,7 +30,7 @@ import { hardLimit, softLimit } from '../../domain/values/policy.js'
 /** The checkpoint events. */
 export type OriginEvent = RecordedEvent<OriginType>
 
-export const closesBooks = (event: RecordedEvent): event is OriginEvent => isOfType(event, ...originTypes)
+export const isCheckpoint = (event: RecordedEvent): event is OriginEvent => isOfType(event, ...originTypes)
 
 const finding = (rule: Rule, detail: string): Finding => ({ rule, detail })
 const findingIf = (wrong: boolean, rule: Rule, detail: string): Finding[] => (wrong ? [finding(rule, detail)] : [])
@@ -135,6 +135,7 @@ function pruneLaws(
   const policy = before.configuration?.policy
   const limit = policy === undefined ? undefined : why.trigger === 'hard' ? hardLimit(policy) : softLimit(policy)
   const isObserved = before.observed !== undefined
+  const pinned = messages.find((message) => message.pinned && batchOf.has(message.messageId))
   const waiting = before.chunks
     .filter((chunk) => !chunk.messageIds.some((id) => batchOf.has(id)))
     .map((chunk) => chunk.revision)
@@ -146,6 +147,10 @@ function pruneLaws(
     ),
     ...findingIf(notLive !== undefined, 'coverage', `prunes message ${notLive ?? ''}, which is not live`),
     ...findingIf(batchOf.size !== leaving.length, 'coverage', 'prunes a message twice'),
+    ...asObservedBy(
+      before,
+      findingIf(pinned !== undefined, 'coverage', `prunes message ${pinned?.messageId ?? ''}, which is pinned`),
+    ),
     ...asObservedBy(
       before,
       findingIf(

@@ -29,9 +29,9 @@ export class StreamReport {
   ) {}
 
   add(rule: Rule, detail: string, revision: number): void {
-    if (this.problems.length > MOST_PROBLEMS) return
-    const shownDetail =
-      this.problems.length < MOST_PROBLEMS ? detail : `${detail}; further problems of this stream are not listed`
+    if (this.problems.length === MOST_PROBLEMS) return
+    const isLast = this.problems.length === MOST_PROBLEMS - 1
+    const shownDetail = isLast ? `${detail}; further problems of this stream are not listed` : detail
     this.problems.push({
       stream: this.stream,
       conversationId: this.conversationId,
