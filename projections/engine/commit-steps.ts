@@ -1,4 +1,7 @@
-/** Commits the changes of a batch with the checkpoints, without the events that the database refuses. */
+/**
+ * Commits row changes and checkpoints in one transaction. If the database rejects a row, finds the event that caused it,
+ * stops its conversation there, and commits the rest.
+ */
 import type { Database } from '../../src/ports/sql.js'
 import { partitionOfStream } from './partitions.js'
 import { advance, countStopped, recordStopped } from './checkpoints.js'

@@ -84,7 +84,8 @@ async function versionOf(sql: Sql): Promise<readonly [number, number] | undefine
 }
 
 /**
- * The messages with the nearest vectors, nearest first; undefined if the database has no vectors. Requires a transaction.
+ * The messages with the nearest vectors, nearest first. Requires a transaction. Returns undefined if a search by vectors is
+ * not possible: pgvector or its table is missing, or the query vector is empty or has a value that is not finite.
  * @param few up to this number of messages all vectors are compared; above it the index is used
  */
 export async function nearestMessages(

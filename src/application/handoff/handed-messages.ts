@@ -86,7 +86,7 @@ function imageOf(part: ContentPart): SessionPart | undefined {
   return found === undefined ? undefined : image(found['mediaType'], found['data'])
 }
 
-/** A text as a part. APIs reject one without a letter. */
+/** A text as a part. Returns no part for blank text, because APIs reject it. */
 const textPart = (text: string): SessionPart[] => (text.trim() === '' ? [] : [{ kind: 'text', text }])
 
 /** The parts of a content that every program can hold. */
@@ -142,15 +142,21 @@ const callText = ({ name, input }: CallParts, result: SessionResult | undefined)
     ...(result === undefined ? [] : result.parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []))),
   ].join('\n')
 
+/** The maximum length of a call id that every API accepts. */
+const MAX_CALL_ID = 40
+
 /** Call ids that every API accepts, each once. */
 class CallIds {
   readonly #used = new Set<string>()
 
   next(id: string): string {
-    const plain = id.replaceAll(/[^\w-]/gu, '_').slice(0, 40)
+    const plain = id.replaceAll(/[^\w-]/gu, '_')
     const base = plain === '' ? 'call' : plain
-    let found = base
-    for (let number = 2; this.#used.has(found); number += 1) found = `${base}_${String(number)}`
+    let found = base.slice(0, MAX_CALL_ID)
+    for (let number = 2; this.#used.has(found); number += 1) {
+      const suffix = `_${String(number)}`
+      found = `${base.slice(0, MAX_CALL_ID - suffix.length)}${suffix}`
+    }
     this.#used.add(found)
     return found
   }
@@ -205,7 +211,8 @@ function groupsOf(messages: readonly HandedMessage[]): (Answer | StrayResult | H
     }
     const last = groups.at(-1)
     const results = others.flatMap(({ kind, at }) => (kind === 'message' ? (messages[at] ?? []) : []))
-    if (message.body.role !== 'assistant') groups.push(message)
+    if (message.body.role === 'tool') groups.push({ stray: message, call: undefined, isRepeated: false })
+    else if (message.body.role !== 'assistant') groups.push(message)
     else if (last !== undefined && 'messages' in last && isOfAnswer(last, message))
       last.messages.push({ message, results })
     else groups.push({ messages: [{ message, results }] })
@@ -239,7 +246,9 @@ function strayPiece({ stray, call, isRepeated }: StrayResult, { isRepair = false
   const kind = call === undefined ? 'resultsWithoutCall' : 'furtherResults'
   const what =
     call === undefined
-      ? `the output of a tool, whose call ${body.toolCallId ?? ''} is not in this session`
+      ? body.toolCallId === undefined
+        ? 'the output of a tool, which names no call'
+        : `the output of a tool, whose call ${body.toolCallId} is not in this session`
       : `a further result of the call of the tool ${toolOfCall(call).name}`
   const head: SessionPart = { kind: 'text', text: `[Handed over: ${what}${isError ? '; it failed' : ''}:]` }
   const parts = partsOf(body.content, losses)
@@ -251,7 +260,10 @@ function strayPiece({ stray, call, isRepeated }: StrayResult, { isRepair = false
   }
 }
 
-/** The calls of an answer with their results. A repeated record of a call counts once. */
+/**
+ * The calls of an answer with their results. A repeated record of a call counts once: the first one with a result, or
+ * else the last one.
+ */
 function callsOf({ messages }: Answer): { readonly call: ToolCall; readonly result: HandedMessage | undefined }[] {
   const all = messages.flatMap(({ message, results }) =>
     (message.body.toolCalls ?? []).map((call) => ({
@@ -261,7 +273,11 @@ function callsOf({ messages }: Answer): { readonly call: ToolCall; readonly resu
   )
   return all.filter(
     ({ call, result }, at) =>
-      result !== undefined || !all.some((other, otherAt) => otherAt > at && isDeepStrictEqual(other.call, call)),
+      result !== undefined ||
+      !all.some(
+        (other, otherAt) =>
+          otherAt !== at && (otherAt > at || other.result !== undefined) && isDeepStrictEqual(other.call, call),
+      ),
   )
 }
 

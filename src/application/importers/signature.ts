@@ -8,7 +8,10 @@ import { sha256 } from '../../domain/values/hash.js'
 import type { FileSignature } from '../../ports/imported-files.js'
 import type { Importer } from './transcript.js'
 
-/** The key under which a file is stored: several machines may import into one ledger. */
+/**
+ * Key of a file in the list of imported files. It begins with the host name, because several machines may import into one
+ * ledger.
+ */
 export const fileKey = (path: string, scope?: string): string =>
   `${hostname()}:${resolve(path)}${scope === undefined ? '' : `#scope=${encodeURIComponent(scope)}`}`
 

@@ -49,7 +49,10 @@ const WITHOUT_TEXT: ReadonlySet<Command['type']> = new Set([
   'CompleteErasure',
 ])
 
-/** The commands, in which summaries have what keyed ids need. A reused summary may have it from its first record. */
+/**
+ * Adds an `idSeed` to each summary that has none. In an erasable ledger the ids of summaries are derived from it. A reused
+ * summary keeps the seed with which it was first recorded.
+ */
 export function withIdSeeds(keys: SealingKeys | undefined, commands: readonly Command[]): readonly Command[] {
   if (keys === undefined) return commands
   return commands.map((command) => {

@@ -105,7 +105,10 @@ export function guard({ token, port, startedAt }: GuardOptions): MiddlewareHandl
   }
 }
 
-/** Adds the response headers. Does not check access. A static file keeps its own header for caches: it has no data. */
+/**
+ * Adds the security headers and does not check access. Keeps a `Cache-Control` header that is already set; only static
+ * files set one.
+ */
 export const withHeaders: MiddlewareHandler = async (context, next) => {
   await next()
   for (const [name, value] of Object.entries(PAGE_HEADERS))
