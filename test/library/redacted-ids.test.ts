@@ -37,7 +37,7 @@ async function eventsOf(conversationId: string): Promise<RecordedEvent[]> {
   return events
 }
 
-it('messages whose ids were recorded before a pattern matched them can be compacted', async () => {
+it('messages with ids from before a pattern that matches them can be compacted', async () => {
   await ledger.append('shop', orders(30))
   await ledger.append('shop', { role: 'user', content: 'and now?' }, { policy: ORDERS })
   const { batchesCreated } = await ledger.compact('shop', { force: true })

@@ -25,7 +25,7 @@ export class StreamCheck {
   sound = true
   private next = 0
   private previousHash = GENESIS_HASH
-  /** False after an event whose metadata cannot be read: its hash is not known. */
+  /** False after an event with unreadable metadata: its hash is not known. */
   private isPreviousKnown = true
   private previousTime = ''
   private previousPosition = -1
