@@ -52,8 +52,8 @@ describe('start', () => {
     expect(stdout).toMatch(/context-ledger recall claude-code\/3f0c/u)
     expect(stdout).not.toContain('the other')
     // A second look imports nothing new, and shows the same.
-    const again = await start('--yes')
-    expect(again.stdout.slice(again.stdout.indexOf('What compactions lost'))).toBe(
+    const second = await start('--yes')
+    expect(second.stdout.slice(second.stdout.indexOf('What compactions lost'))).toBe(
       stdout.slice(stdout.indexOf('What compactions lost')),
     )
   })

@@ -135,9 +135,12 @@ function withReference(given: GivenRule, before: string | undefined): Pick<Reada
  * Whether a program loaded the file of a rule, as it is now, into every context of a session that began at a time (ISO
  * 8601). Programs load such files at the beginning.
  */
-export const isLoaded = ({ file: { loadedBy, changedAt } = {} }: ReadableRule, begun: string | undefined): boolean =>
+export const isLoaded = (
+  { file: { loadedBy, changedAt } = {} }: ReadableRule,
+  startedAt: string | undefined,
+): boolean =>
   loadedBy !== undefined &&
-  !(changedAt !== undefined && begun !== undefined && Date.parse(changedAt) > Date.parse(begun))
+  !(changedAt !== undefined && startedAt !== undefined && Date.parse(changedAt) > Date.parse(startedAt))
 
 /** A line of a rule file that is longer than a rule. */
 const MOST_RULE_CHARACTERS = 600

@@ -21,19 +21,19 @@ const USER_NOTICES =
 
 /**
  * Whether the rule was in the context before a message.
- * @param begun the time of the first message, ISO 8601
+ * @param startedAt the time of the first message, ISO 8601
  */
-function contextAt(followed: FollowedRule, { revision }: ReportMessage, begun: string | undefined): ContextAtBreak {
+function contextAt(followed: FollowedRule, { revision }: ReportMessage, startedAt: string | undefined): ContextAtBreak {
   const { rule, presences, statedBy, whenAdded, file: { loadedBy, changedAt } = {} } = followed
   const earlier = presences.filter((each) => each.revision < revision)
   const last = earlier.at(-1)
   // The user said it again after that compaction.
-  const said = statedBy.findLast((message) => message.revision < revision)
-  if (said !== undefined && (last === undefined || said.revision > last.revision))
-    return { presence: 'there', text: quote(said.ownText) }
-  const wasThere = said !== undefined || [whenAdded, ...earlier].some((each) => each?.presence === 'there')
-  if (loadedBy !== undefined && isLoaded(followed, begun)) return { presence: 'there', text: rule.text, loadedBy }
-  if (loadedBy !== undefined && said === undefined)
+  const statement = statedBy.findLast((message) => message.revision < revision)
+  if (statement !== undefined && (last === undefined || statement.revision > last.revision))
+    return { presence: 'there', text: quote(statement.ownText) }
+  const wasThere = statement !== undefined || [whenAdded, ...earlier].some((each) => each?.presence === 'there')
+  if (loadedBy !== undefined && isLoaded(followed, startedAt)) return { presence: 'there', text: rule.text, loadedBy }
+  if (loadedBy !== undefined && statement === undefined)
     return { presence: 'unclear', loadedBy, ...(changedAt === undefined ? {} : { changedAt }) }
   // A program may load a rule that no message states in another way, such as a file of instructions.
   if (!wasThere) return { presence: 'unclear' }

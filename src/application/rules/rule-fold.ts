@@ -127,10 +127,10 @@ export class RuleFold {
   #compacted(revision: number): void {
     const { cycles: cycle } = this.#fold.state
     const inForce = this.rules.filter(({ rule }) => rule.takenBack === undefined)
-    const begun = this.messages[0]?.at
+    const startedAt = this.messages[0]?.at
     const [loaded, others] = [
-      inForce.filter((each) => isLoaded(each, begun)),
-      inForce.filter((each) => !isLoaded(each, begun)),
+      inForce.filter((each) => isLoaded(each, startedAt)),
+      inForce.filter((each) => !isLoaded(each, startedAt)),
     ]
     for (const { rule } of loaded) this.#seen(rule.id, { cycle, revision, presence: 'there' })
     const lines = linesOf({ summary: summaryInContext(this.#fold.state) })

@@ -155,23 +155,23 @@ const LEAST_SHARES: Readonly<Partial<Record<StateItemKind, number>>> = {
 /** The groups that fit: rules and corrections, the share of each kind, and then the others by importance. */
 function groupsThatFit(groups: readonly ItemGroup[], maxTokens: number, estimator: Estimator): GroupLine[] {
   const budget = new LineBudget(maxTokens, estimator)
-  const fitted = (each: readonly ItemGroup[], room: LineBudget): GroupLine[] =>
-    fittedWhole(fittedBrief(each, room), room)
+  const fitted = (each: readonly ItemGroup[], part: LineBudget): GroupLine[] =>
+    fittedWhole(fittedBrief(each, part), part)
   const ordered = byImportance(groups)
   const binding = ordered.filter((group) => weightOf(group) >= BINDING_WEIGHT)
-  const shown = fittedWhole(fittedBrief(binding, budget), budget.share(Math.floor(maxTokens * BINDING_SHARE)))
+  const lines = fittedWhole(fittedBrief(binding, budget), budget.share(Math.floor(maxTokens * BINDING_SHARE)))
   for (const kind of ITEM_KINDS)
-    shown.push(
+    lines.push(
       ...fitted(
         ordered.filter((group) => group[0]?.kind === kind && !binding.includes(group)),
         budget.share(Math.floor(maxTokens * (LEAST_SHARES[kind] ?? 0))),
       ),
     )
-  const taken = new Set(shown.flatMap(({ group }) => group))
-  const left = ordered.filter((group) => !group.some((item) => taken.has(item)))
+  const listed = new Set(lines.flatMap(({ group }) => group))
+  const left = ordered.filter((group) => !group.some((item) => listed.has(item)))
   const isLasting = (group: ItemGroup): boolean => weightOf(group) >= LASTING_WEIGHT
   const lasting = fitted(left.filter(isLasting), budget)
-  const whole = fittedWhole(shown, budget)
+  const whole = fittedWhole(lines, budget)
   return [
     ...whole,
     ...lasting,

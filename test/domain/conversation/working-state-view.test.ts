@@ -56,10 +56,10 @@ describe('the working-state view', () => {
 
   it('uses its room', () => {
     const items = many(900, (at) => item('fact', at, { weight: 40 }))
-    for (const room of [1_000, 5_120, 12_000]) {
-      const tokens = defaultEstimator.text(shown(items, room))
-      expect(tokens).toBeLessThanOrEqual(room)
-      expect(tokens).toBeGreaterThan(room * 0.85)
+    for (const limit of [1_000, 5_120, 12_000]) {
+      const tokens = defaultEstimator.text(shown(items, limit))
+      expect(tokens).toBeLessThanOrEqual(limit)
+      expect(tokens).toBeGreaterThan(limit * 0.85)
     }
   })
 

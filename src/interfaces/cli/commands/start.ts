@@ -35,7 +35,7 @@ export const start: CliCommand = {
   ],
   async run(args) {
     if (args.json) throw new LedgerError('Usage', 'start prints text only: use import, list and forgotten with --json')
-    const most = args.atLeastOne('transcripts') ?? TRANSCRIPTS
+    const limit = args.atLeastOne('transcripts') ?? TRANSCRIPTS
     await requireOwnLedger(args)
     const { checkProgram, discover, showDiscovered } = await import('../import/discover.js')
     checkProgram(args.text('from'))
@@ -44,7 +44,7 @@ export const start: CliCommand = {
       await showDiscovered(found, false)
       return
     }
-    const { chosen, all } = newest(found, most)
+    const { chosen, all } = newest(found, limit)
     await line(
       `found ${many(all, 'transcript')} on this machine: ${found.map(({ title, files }) => `${title} ${count(files.length)}`).join(', ')}`,
     )
@@ -72,13 +72,13 @@ async function requireOwnLedger(args: CommandArgs): Promise<void> {
 /** The newest transcripts, as far as the limits allow. */
 function newest(
   found: readonly Discovered[],
-  most: number,
+  limit: number,
 ): { readonly chosen: readonly PlannedFile[]; readonly all: number } {
   const files = found.flatMap((each) => each.files).toSorted((a, b) => b.modifiedAtMs - a.modifiedAtMs)
   let left = MOST_BYTES
   const chosen: PlannedFile[] = []
   for (const file of files) {
-    if (chosen.length === most) break
+    if (chosen.length === limit) break
     if (chosen.length > 0 && file.bytes > left) continue
     left -= file.bytes
     chosen.push(file)

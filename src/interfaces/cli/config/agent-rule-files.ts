@@ -162,12 +162,12 @@ export async function agentRuleFiles(
   const found = new Map<string, RuleFile>()
   if (places === undefined || project === undefined || !(await isThere(project))) return found
   const nameOf = (path: string): string => {
-    const shown = isInFolder(path, project)
+    const name = isInFolder(path, project)
       ? relative(project, path)
       : isInFolder(path, home)
         ? join('~', relative(home, path))
         : path
-    return shown.split(sep).join('/')
+    return name.split(sep).join('/')
   }
   const readWith = async (path: string): Promise<void> => {
     const read = found.has(path) ? undefined : await readText(path)
