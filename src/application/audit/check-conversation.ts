@@ -31,8 +31,6 @@ export class ConversationCheck {
   /** Ids of events that may be duplicates. */
   private readonly possibleDuplicates = new Set<string>()
   private stopped = false
-  /** True if a text that this check has read was erased before its end. The state at the end then has that text. */
-  isErasedMeanwhile = false
 
   constructor(
     private readonly conversationId: string,
@@ -129,9 +127,7 @@ export class ConversationCheck {
     this.log.keys?.forget(this.conversationId)
     const [stored] = await this.log.store.readRevisions(conversationStream(this.conversationId), [revision])
     const event = stored === undefined ? undefined : await decodeEvent(stored, this.log)
-    const isReadable = event !== undefined && isOfType(event, 'MessageAppended') && event.data.erased !== true
-    this.isErasedMeanwhile ||= !isReadable
-    return isReadable
+    return event !== undefined && isOfType(event, 'MessageAppended') && event.data.erased !== true
   }
 
   /** @param last revision of the last event */
@@ -142,6 +138,11 @@ export class ConversationCheck {
     const erasures = await this.erasures.end(async (revision) => await this.isReadable(revision))
     this.report.addFindings([...this.cycles.end(this.state), ...erasures, ...missing], last)
     await this.twice()
+  }
+
+  /** True if a text that this check has read was erased before its end. The state at the end then has that text. */
+  get isErasedMeanwhile(): boolean {
+    return this.erasures.isErasedMeanwhile
   }
 
   /** The state at the end, for comparison with a load. */

@@ -15,6 +15,9 @@ export class ErasureWatch {
   /** The stored marks that keep erased texts from being recorded again, by erasure. */
   private readonly marks = new Map<string, Pick<EventData<'ErasureRequested'>, 'fingerprints' | 'subject'>>()
 
+  /** True if a text that was read was erased before the end. */
+  isErasedMeanwhile = false
+
   take(event: RecordedEvent): void {
     if (isOfType(event, 'MessageAppended')) {
       const { messageId, erased } = event.data
@@ -63,7 +66,9 @@ export class ErasureWatch {
   ): Promise<string | undefined> {
     for (const messageId of messageIds) {
       const revision = this.readable.get(messageId)
-      if (revision !== undefined && (await isReadable(revision))) return messageId
+      if (revision === undefined) continue
+      if (await isReadable(revision)) return messageId
+      this.isErasedMeanwhile = true
     }
     return undefined
   }
