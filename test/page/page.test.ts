@@ -86,7 +86,7 @@ describe('who is let in', () => {
     ] as const) {
       const { status, text, headers: answered } = await page.get(path, headers)
       expect(status).toBe(403)
-      expect(text).toContain('started again at 2026-03-01 11:58 UTC')
+      expect(text).toContain('the page was started at 2026-03-01 11:58 UTC')
       expect(text).toContain(`process ${String(process.pid)}`)
       expect(text).not.toContain(TOKEN)
       expect(answered.get('content-security-policy')).toContain("default-src 'none'")

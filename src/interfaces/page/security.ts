@@ -63,14 +63,14 @@ const reject = (context: Context, status: 405 | 421, sentence: string): Response
  * Without a style, because the style sheet needs the token too.
  */
 const rejectToken = (context: Context, isOld: boolean, startedAt: Date): Response => {
-  const title = isOld ? 'This address is no longer valid' : 'This address is incomplete'
+  const title = isOld ? 'This address is not valid' : 'This address is incomplete'
   const time = `${startedAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`
   return context.html(
     `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>${title}</title></head>
 <body><main><h1>${title}</h1>
-<p>${isOld ? `The page was started again at ${time}, with a new address.` : 'The address needs the token that was printed with it.'}</p>
+<p>${isOld ? `It was not copied as a whole, or it is of an earlier start: the page was started at ${time}, with an address of its own.` : 'The address needs the token that was printed with it.'}</p>
 <p>The new address is in the terminal in which <code>context-ledger page</code> runs (process ${String(process.pid)}). If you cannot find it, stop that process and run <code>context-ledger page</code> again.</p>
 </main></body></html>
 `,

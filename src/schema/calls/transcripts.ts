@@ -5,6 +5,7 @@ import { HANDOFF_PROGRAMS, SAME_PROGRAM } from '../../domain/values/handoff-prog
 import { call, ofForm, option, required } from '../call.js'
 import {
   awaitedListener,
+  checkedBy,
   flag,
   listener,
   policySettings,
@@ -95,7 +96,7 @@ export const handoff = call('transcripts.handoff', {
   }),
 })
 
-/** Records actions of another program. */
+/** Options of `transcripts.observe`. */
 export const observe = call('transcripts.observe', {
   writes: true,
   options: () => ({ ...configuration(), ...request() }),
@@ -119,7 +120,22 @@ export interface SeenCompaction {
   )[]
 }
 
-/** Observed actions of a program. */
+const list = <Entry>() => checkedBy<readonly Entry[]>((given) => (Array.isArray(given) ? undefined : 'must be a list'))
+
+const isObject = (given: unknown): given is object => typeof given === 'object' && given !== null
+
+const compaction = () =>
+  checkedBy<SeenCompaction>((given) => {
+    if (!isObject(given) || !('context' in given) || !Array.isArray(given.context))
+      return 'must be { sourceId, trigger, summary, context }, in which context is a list'
+    const summary = 'summary' in given ? given.summary : undefined
+    const kind = isObject(summary) && 'kind' in summary ? summary.kind : undefined
+    return kind === 'opaque' || kind === 'none' || (kind === 'text' && isObject(summary) && 'text' in summary)
+      ? undefined
+      : 'needs a summary: { kind: "text", text }, { kind: "opaque" } or { kind: "none" }'
+  })
+
+/** The second argument of `transcripts.observe`: what the program did. */
 export const observation = call('transcripts.observe', {
   writes: true,
   options: () => ({
@@ -127,19 +143,17 @@ export const observation = call('transcripts.observe', {
     programVersion: option('Its version', unchecked<string>()),
     sourceId: option('The program’s own id of the conversation. Default: the conversation’s id', recordedName()),
     where: option('The source of the observation. Default: `proxy`', recordedName()),
-    withdrawn: option('Ids of live messages that the program withdrew', unchecked<readonly string[]>()),
+    withdrawn: option('Ids of live messages that the program withdrew', list<string>()),
     edited: option(
       'Live messages whose content the program replaced for its model',
-      unchecked<
-        readonly {
-          readonly messageId: string
-          readonly content: MessageInput['content']
-          readonly why: 'pruned' | 'masked' | 'shortened' | 'replaced'
-        }[]
-      >(),
+      list<{
+        readonly messageId: string
+        readonly content: MessageInput['content']
+        readonly why: 'pruned' | 'masked' | 'shortened' | 'replaced'
+      }>(),
     ),
-    compaction: option('A compaction. From now on the model receives its context', unchecked<SeenCompaction>()),
-    messages: option('New messages, in order', unchecked<readonly MessageInput[]>()),
+    compaction: option('A compaction. From now on the model receives its context', compaction()),
+    messages: option('New messages, in order', list<MessageInput>()),
     unreadable: option(
       'An answer to the program that cannot be read: why, and its position, for example the message that it follows. Alone, it may be observed in any conversation',
       unchecked<{ readonly detail: string; readonly path?: string }>(),
