@@ -1,10 +1,11 @@
 /** The signature of a transcript's files, so that an unchanged transcript is recognized without being parsed. */
 import { createHash, type Hash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { createReadStream, type Stats } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { sha256 } from '../../domain/values/hash.js'
+import { codeOf } from '../../ports/store-error.js'
 import type { FileSignature } from '../../ports/imported-files.js'
 import type { Importer } from './transcript.js'
 
@@ -22,15 +23,17 @@ async function addTo(hash: Hash, chunks: AsyncIterable<Buffer>): Promise<void> {
   for await (const chunk of chunks) hash.update(chunk)
 }
 
-async function sizes(files: readonly string[]): Promise<Pick<FileSignature, 'bytes' | 'modifiedAtMs'>> {
-  let bytes = 0
-  let modifiedAtMs = 0
+/** The files that exist now: a program may delete the log of its database between a look at the directory and here. */
+async function existing(path: string, files: readonly string[]): Promise<{ path: string; stats: Stats }[]> {
+  const found: { path: string; stats: Stats }[] = []
   for (const file of files) {
-    const { size, mtimeMs } = await stat(file)
-    bytes += size
-    modifiedAtMs = Math.max(modifiedAtMs, mtimeMs)
+    const stats = await stat(file).catch((error: unknown) => {
+      if (file !== path && codeOf(error) === 'ENOENT') return undefined
+      throw error
+    })
+    if (stats !== undefined) found.push({ path: file, stats })
   }
-  return { bytes, modifiedAtMs }
+  return found
 }
 
 async function contentsOf(files: readonly string[]): Promise<string> {
@@ -56,11 +59,15 @@ export async function signaturesOf(
   before: FileSignature | undefined,
   digestOf: (sha256: string) => string,
 ): Promise<TranscriptSignatures> {
-  const files = (await importer.siblings?.(path)) ?? [path]
-  const sizesNow = await sizes(files)
+  const files = await existing(path, (await importer.siblings?.(path)) ?? [path])
+  const sizesNow = {
+    bytes: files.reduce((sum, { stats }) => sum + stats.size, 0),
+    modifiedAtMs: Math.max(0, ...files.map(({ stats }) => stats.mtimeMs)),
+  }
   if (before?.bytes === sizesNow.bytes && before.modifiedAtMs === sizesNow.modifiedAtMs) return { file: before }
   const digests = importer.digests?.(path)
-  if (digests === undefined) return { file: { ...sizesNow, sha256: digestOf(await contentsOf(files)) } }
+  if (digests === undefined)
+    return { file: { ...sizesNow, sha256: digestOf(await contentsOf(files.map((file) => file.path))) } }
   const signature = (digest: string): FileSignature => ({ ...sizesNow, sha256: digestOf(digest) })
   return {
     file: signature(sha256(JSON.stringify([...digests]))),
