@@ -14,6 +14,7 @@ import type { Log } from '../application/recording/load-conversation.js'
 import { checkRules } from '../application/rules/check-rules.js'
 import { rulesOfFile, type ReadableRule } from '../application/rules/find-rules.js'
 import { readRules } from '../application/rules/rule-fold.js'
+import type { ReviewStep } from '../application/rules/ask-reviewer.js'
 import { reviewPrompt, summaryReviewPrompt } from '../application/rules/review-prompt.js'
 import { reviewNextPart } from '../application/rules/review-rules.js'
 import { reviewNextSummary } from '../application/rules/review-summaries.js'
@@ -220,18 +221,22 @@ export function createRules(parts: RulesParts): LedgerRules {
         breaks: 0,
         rejected: 0,
       }
-      for (let summaries = 0; ;) {
-        const next = await reviewNextPart(log, conversationId, languageModel, signal)
-        let step = valueOf(next, problem)
-        if (step === undefined && summaries < MOST_SUMMARIES) {
-          step = valueOf(await reviewNextSummary(log, conversationId, languageModel, signal), problem)
-          summaries += 1
-        }
-        if (step === undefined) return review
-        revision = await record(parts, conversationId, { type: 'RecordRuleReview', ...step.review }, provenance)
-        review = withStep(review, revision, step.review)
-        onProgress?.({ done: review.requests, of: review.requests + step.left })
+      const take = async ({ review: found, left }: ReviewStep): Promise<void> => {
+        revision = await record(parts, conversationId, { type: 'RecordRuleReview', ...found }, provenance)
+        review = withStep(review, revision, found)
+        onProgress?.({ done: review.requests, of: review.requests + left })
       }
+      for (;;) {
+        const step = valueOf(await reviewNextPart(log, conversationId, languageModel, signal), problem)
+        if (step === undefined) break
+        await take(step)
+      }
+      for (let summaries = 0; summaries < MOST_SUMMARIES; summaries += 1) {
+        const step = valueOf(await reviewNextSummary(log, conversationId, languageModel, signal), problem)
+        if (step === undefined) break
+        await take(step)
+      }
+      return review
     },
     async confirm(conversationId, rule, options) {
       const by = gate.enter(calls.confirmRule, options)

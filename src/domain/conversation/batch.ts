@@ -31,20 +31,7 @@ export interface Batch {
 }
 
 /** The parts of a batch that belong to itself, not to the event that holds it. */
-export type BatchContent = Pick<
-  Batch,
-  | 'batchId'
-  | 'label'
-  | 'depth'
-  | 'startTime'
-  | 'endTime'
-  | 'messageCount'
-  | 'firstRevision'
-  | 'lastRevision'
-  | 'content'
-  | 'sections'
-  | 'tokens'
->
+export type BatchContent = Omit<Batch, 'workingState' | 'erased' | 'revision' | 'origin'>
 
 /** The batch itself, without what the event that holds it adds. */
 export const batchContent = ({
